@@ -1,0 +1,1 @@
+"""From bytes and foreign files to a log: NMEA, geodesy, the `.drive` log format, importers."""

@@ -1,0 +1,1 @@
+"""Foreign files → streams of a log: NMEA text, tables with a mapping."""

@@ -1,0 +1,86 @@
+"""Stream schemas as Arrow schemas and back: units, frames, rates and descriptions live in the metadata."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from hodograph.core import Channel, Frame, StreamSchema
+
+FORMAT_VERSION = "1"
+TIME = "t_ns"
+SENSOR_TIME = "t_sensor_ns"
+EVENTS = "events"
+RAW_SUFFIX = "_raw"
+
+
+def arrow_schema(schema: StreamSchema) -> pa.Schema:
+    """`t_ns`, `t_sensor_ns` (nullable), then one column per channel in the stream's dtype."""
+    value = pa.float32() if schema.dtype == "float32" else pa.float64()
+    fields = [_time_field(), pa.field(SENSOR_TIME, pa.int64(), metadata={"unit": "ns"})]
+    fields += [pa.field(c.name, value, nullable=False, metadata=_channel_metadata(c)) for c in schema.channels]
+    return pa.schema(fields, metadata=stream_metadata(schema.name, schema.description, "stream"))
+
+
+def raw_schema(name: str, description: str) -> pa.Schema:
+    """`t_ns` and `bytes`: chunks as they arrived."""
+    fields = [_time_field(), pa.field("bytes", pa.binary(), nullable=False)]
+    return pa.schema(fields, metadata=stream_metadata(name, description, "raw"))
+
+
+def events_schema() -> pa.Schema:
+    """One column per field of `Event`."""
+    columns = {
+        "kind": pa.string(),
+        "stream": pa.string(),
+        "duration_ns": pa.int64(),
+        "count": pa.int64(),
+        "text": pa.string(),
+    }
+    fields = [_time_field(), *(pa.field(name, kind, nullable=False) for name, kind in columns.items())]
+    return pa.schema(fields, metadata=stream_metadata(EVENTS, "what happened to the recording", "events"))
+
+
+def stream_metadata(name: str, description: str, kind: str) -> dict[str, str]:
+    """The schema metadata that every segment carries."""
+    return {"hodograph": FORMAT_VERSION, "stream": name, "kind": kind, "description": description}
+
+
+def stream_schema(schema: pa.Schema) -> StreamSchema:
+    """The inverse of `arrow_schema`; `ValueError` or `KeyError` when it was not one of ours."""
+    metadata = _text(schema.metadata)
+    values = list(schema)[2:]
+    dtype = "float32" if values and values[0].type == pa.float32() else "float64"
+    channels = tuple(_channel(field) for field in values)
+    return StreamSchema(metadata["stream"], channels, dtype, metadata["description"])  # type: ignore[arg-type]
+
+
+def segment_metadata(schema: pa.Schema) -> dict[str, str]:
+    """Schema metadata as text; empty when there is none."""
+    return _text(schema.metadata)
+
+
+def _time_field() -> pa.Field:
+    return pa.field(TIME, pa.int64(), nullable=False, metadata={"unit": "ns"})
+
+
+def _channel_metadata(channel: Channel) -> dict[str, str]:
+    metadata = {"unit": channel.unit, "frame": str(channel.frame), "description": channel.description}
+    if channel.rate_hz is not None:
+        metadata["rate_hz"] = repr(float(channel.rate_hz))
+    return metadata
+
+
+def _channel(field: pa.Field) -> Channel:
+    metadata = _text(field.metadata)
+    rate_hz = metadata.get("rate_hz")
+    return Channel(
+        field.name,
+        metadata["unit"],
+        Frame(metadata["frame"]),
+        None if rate_hz is None else float(rate_hz),
+        metadata["description"],
+    )
+
+
+def _text(metadata: dict[bytes, bytes] | None) -> dict[str, str]:
+    return {key.decode(): value.decode() for key, value in (metadata or {}).items()}

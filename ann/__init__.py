@@ -1,0 +1,1 @@
+"""Sideslip networks: training and inference with scikit-learn conventions."""

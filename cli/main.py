@@ -1,0 +1,177 @@
+"""`hodograph`: the command line. One function per command, each in its own module and imported when it runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import click
+import typer
+
+from hodograph.core.errors import HodographError
+
+app = typer.Typer(
+    name="hodograph",
+    help="From the cheap sensors of a vehicle to its state: record, import, inspect and export drives.",
+    epilog="Start with [bold]hodograph demo[/bold]: it needs no hardware.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+LogPath = Annotated[Path, typer.Argument(help="A log folder (NAME.drive).", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"hodograph {version('hodograph')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    return
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option("--out", help="Folder for the log, plots and exports.")] = Path("demo_out"),
+) -> None:
+    """Drive a simulated lap, record it over a (pseudo) serial port, and look at the result.
+
+    Plays NMEA and IMU data of a short kart lap in real time into two pseudo-terminals, records them as a live run
+    would, reopens the log, prints its health, and writes a track plot, an MF4 and CSV files.
+    """
+    from hodograph.cli.demo import run_demo
+
+    run_demo(out)
+
+
+@app.command()
+def record(
+    rig: Annotated[Path, typer.Argument(help="The rig file: which sensors, on which ports.", show_default=False)],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The log to write, NAME.drive.", show_default=False)],
+    seconds: Annotated[float | None, typer.Option(help="Stop after that long; else with Ctrl-C.", min=0.0)] = None,
+    vehicle: Annotated[Path | None, typer.Option(help="Vehicle file to keep inside the log.")] = None,
+    json: Json = False,
+) -> None:
+    """Record the sensors of a rig into a log; everything read is on disk within a second.
+
+    Example: hodograph record rig.toml -o monday.drive
+    """
+    from hodograph.cli.recording import run_record
+
+    run_record(rig, out, seconds=seconds, vehicle=vehicle, as_json=json)
+
+
+@app.command("import")
+def import_(
+    files: Annotated[list[Path], typer.Argument(help="One or more files of the same recording.", show_default=False)],
+    out: Annotated[Path, typer.Option("-o", "--out", help="The log to write, NAME.drive.", show_default=False)],
+    format_: Annotated[
+        str | None, typer.Option("--format", help="nmea or csv; by default from the file names.", show_default=False)
+    ] = None,
+    mapping: Annotated[
+        Path | None,
+        typer.Option(help="TOML file that says what the columns mean; see examples/mappings.", show_default=False),
+    ] = None,
+    accept_missing_checksum: Annotated[
+        bool, typer.Option(help="NMEA: also use sentences that end without *hh.")
+    ] = False,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Repair what can be: sort time, drop torn rows; says how many.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Turn foreign files into a log: NMEA text, CSV and other tables.
+
+    Examples:
+
+      hodograph import receiver.nmea -o monday.drive
+
+      hodograph import imu.csv gnss.pos --mapping my_logger.toml -o monday.drive
+    """
+    from hodograph.cli.importing import run_import
+
+    run_import(
+        files, out, format_=format_, mapping=mapping, accept_missing=accept_missing_checksum, fix=fix, as_json=json
+    )
+
+
+@app.command()
+def export(
+    log: LogPath,
+    to: Annotated[str, typer.Option("--to", help="csv, mf4 or parquet.", show_default=False)],
+    out: Annotated[Path, typer.Option("-o", "--out", help="File to write.", show_default=False)],
+    streams: Annotated[str | None, typer.Option(help="Only these streams, comma-separated.")] = None,
+    channels: Annotated[str | None, typer.Option(help="Only these channels, comma-separated.")] = None,
+    rate: Annotated[float | None, typer.Option(help="CSV: one raster at that many Hz for all streams.")] = None,
+    t_min: Annotated[float | None, typer.Option(help="From that many seconds after the log's start.")] = None,
+    t_max: Annotated[float | None, typer.Option(help="Until that many seconds after the log's start.")] = None,
+    display_units: Annotated[
+        bool, typer.Option("--display-units", help="Degrees, km/h, bar and g instead of SI; names change with them.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
+    json: Json = False,
+) -> None:
+    """Write a log for the tools you have: CSV with units, MDF4, Parquet.
+
+    Example: hodograph export monday.drive --to mf4 -o monday.mf4
+    """
+    from hodograph.cli.exporting import run_export
+
+    run_export(
+        log,
+        to,
+        out,
+        streams=streams,
+        channels=channels,
+        rate_hz=rate,
+        t_min_s=t_min,
+        t_max_s=t_max,
+        display_units=display_units,
+        overwrite=force,
+        as_json=json,
+    )
+
+
+@app.command()
+def info(
+    log: LogPath,
+    align: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="A B", help="Offset and drift between the clocks of two streams.", show_default=False),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """What is in a log: rate, jitter, gaps and drops of each stream, and what a crash cost.
+
+    Examples:
+
+      hodograph info monday.drive
+
+      hodograph info monday.drive --align gnss imu
+    """
+    from hodograph.cli.inspecting import run_info
+
+    run_info(log, align=align, as_json=json)
+
+
+def run() -> None:
+    """Entry point: a broken world is one line on stderr and exit code 1; wrong usage is 2."""
+    try:
+        app()
+    except HodographError as error:
+        click.echo(f"hodograph: {error}", err=True)
+        sys.exit(1)
+    except BrokenPipeError:  # `hodograph info … | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

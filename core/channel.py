@@ -1,0 +1,81 @@
+"""What a number means: its name, unit and frame; and a stream, the channels that arrive together."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+from hodograph.core.units import unit_named
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+class Frame(StrEnum):
+    """The axes a vector is expressed in (ISO 8855: x forward, y left, z up; world: east, north, up)."""
+
+    NONE = ""
+    BODY = "body"
+    ENU = "enu"
+    ECEF = "ecef"
+    GEODETIC = "geodetic"
+    SENSOR = "sensor"
+    WHEEL = "wheel"
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """One named quantity in SI; the name ends in its unit (`v_east_mps`), unless it is dimensionless.
+
+    `rate_hz` is the nominal rate, None when the source has none (events, irregular tables).
+    """
+
+    name: str
+    unit: str
+    frame: Frame = Frame.NONE
+    rate_hz: float | None = None
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise ValueError(f"channel name {self.name!r}: want lower-case letters, digits and _")
+        unit = unit_named(self.unit)
+        if unit.symbol != unit.si:
+            raise ValueError(f"channel {self.name}: unit {self.unit!r} is not SI, want {unit.si!r}")
+        if unit.suffix and not self.name.endswith("_" + unit.suffix):
+            raise ValueError(f"channel {self.name}: a name in {unit.si} ends in _{unit.suffix}")
+        if self.rate_hz is not None and not self.rate_hz > 0:
+            raise ValueError(f"channel {self.name}: rate_hz is {self.rate_hz}, want > 0")
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSchema:
+    """The channels that arrive together, in the order of `Reading.values`; `dtype` is how a log stores them."""
+
+    name: str
+    channels: tuple[Channel, ...]
+    dtype: Literal["float64", "float32"] = "float64"
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise ValueError(f"stream name {self.name!r}: want lower-case letters, digits and _")
+        if not self.channels:
+            raise ValueError(f"stream {self.name}: no channels")
+        names = self.names
+        twice = sorted({n for n in names if names.count(n) > 1})
+        if twice:
+            raise ValueError(f"stream {self.name}: channel named twice: {', '.join(twice)}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Channel names in order."""
+        return tuple(c.name for c in self.channels)
+
+    def index(self, name: str) -> int:
+        """Position of the channel `name` in `Reading.values`."""
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise ValueError(f"stream {self.name} has no channel {name!r}; it has {', '.join(self.names)}") from None

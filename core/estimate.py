@@ -1,0 +1,45 @@
+"""The answer of an observer: the state by name, with its covariance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+
+from hodograph.core.frames import Array
+from hodograph.core.layout import StateLayout
+from hodograph.core.reading import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """State `x` (n,) and covariance `P` (n, n) at `t_ns`; `verdicts` says what became of the last reading of each
+    stream. The arrays are copied and read-only.
+    """
+
+    t_ns: int
+    layout: StateLayout
+    x: Array
+    P: Array
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        n = len(self.layout)
+        if self.x.shape != (n,) or self.P.shape != (n, n):
+            raise ValueError(f"estimate: x {self.x.shape} and P {self.P.shape}, want ({n},) and ({n}, {n})")
+        for name in ("x", "P"):
+            frozen = np.array(getattr(self, name), dtype=np.float64)
+            frozen.setflags(write=False)
+            object.__setattr__(self, name, frozen)
+        object.__setattr__(self, "verdicts", MappingProxyType(dict(self.verdicts)))
+
+    def __getitem__(self, name: str) -> float:
+        """The value of the row `name`."""
+        return float(self.x[self.layout[name]])
+
+    def std(self, name: str) -> float:
+        """1-sigma of the row `name`, in its unit."""
+        i = self.layout[name]
+        return float(np.sqrt(self.P[i, i]))

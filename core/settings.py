@@ -1,0 +1,170 @@
+"""TOML files (mappings, rigs, vehicles, mechanisms) → frozen dataclasses.
+
+The dataclass is the schema: a key that is no field is refused, a field without default must be there, a value must
+fit its annotation. Ranges belong into `__post_init__` (raise `ValueError`). Every complaint names file, line, key.
+
+Annotations understood: str, int, float, bool, Literal, `X | None`, tuple[X, ...], tuple[X, Y], dict[str, X], another
+dataclass, and Any (taken as it is). A field `class_` is written `class` in the file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import tomllib
+import types
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from hodograph.core.errors import HodographError, SettingsError
+
+T = TypeVar("T")
+Path_ = tuple[str | int, ...]
+
+
+class _Misfit(Exception):
+    def __init__(self, path: Path_, reason: str) -> None:
+        super().__init__(reason)
+        self.path = path
+        self.reason = reason
+
+
+def read_settings(path: str | Path, cls: type[T]) -> T:
+    """The TOML file at `path` as an instance of the dataclass `cls`; `SettingsError` says what is wrong and where."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(str(path), f"cannot be read: {error}") from error
+    return settings_from_text(text, cls, source=str(path))
+
+
+def settings_from_text(text: str, cls: type[T], source: str = "settings") -> T:
+    """Same for TOML text already at hand; `source` is named in errors."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(source, f"not valid TOML: {error}") from error
+    try:
+        built: T = _build(cls, table, ())
+    except _Misfit as misfit:
+        where = _spell(misfit.path)
+        reason = f"{where}: {misfit.reason}" if where else misfit.reason
+        raise SettingsError(source, reason, _line_of(text, misfit.path)) from misfit.__cause__
+    return built
+
+
+def _spell(path: Path_) -> str:
+    return "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in path).lstrip(".")
+
+
+def _build(cls: Any, table: object, path: Path_) -> Any:
+    if not isinstance(table, Mapping):
+        raise _Misfit(path, f"want a table, got {_describe(table)}")
+    hints = get_type_hints(cls)
+    fields = {f.name.rstrip("_"): f for f in dataclasses.fields(cls) if f.init}
+    for key in table:
+        if key not in fields:
+            near = get_close_matches(key, fields, n=1)
+            meant = f"did you mean {near[0]}?" if near else f"known: {', '.join(fields)}"
+            raise _Misfit((*path, key), f"unknown key; {meant}")
+    arguments = {}
+    for key, field in fields.items():
+        if key in table:
+            arguments[field.name] = _fit(hints[field.name], table[key], (*path, key))
+        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+            raise _Misfit(path, f"{key!r} is missing and has no default")
+    try:
+        return cls(**arguments)
+    except (ValueError, HodographError) as error:
+        raise _Misfit(path, str(error)) from error
+
+
+def _fit(hint: Any, value: object, path: Path_) -> Any:
+    if hint is Any:
+        return value
+    if dataclasses.is_dataclass(hint):
+        return _build(hint, value, path)
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        if value not in args:
+            raise _Misfit(path, f"want one of {', '.join(map(repr, args))}, got {value!r}")
+        return value
+    if origin in (Union, types.UnionType):
+        return _fit_union(args, value, path)
+    if origin is tuple:
+        return _fit_tuple(args, value, path)
+    if origin in (dict, Mapping):
+        if not isinstance(value, Mapping):
+            raise _Misfit(path, f"want a table, got {_describe(value)}")
+        return {key: _fit(args[1], item, (*path, key)) for key, item in value.items()}
+    return _fit_scalar(hint, value, path)
+
+
+def _fit_union(args: tuple[Any, ...], value: object, path: Path_) -> Any:
+    """The first alternative that takes the value; with several misses, the complaint that got furthest."""
+    misfits = []
+    for alternative in (a for a in args if a is not types.NoneType):
+        try:
+            return _fit(alternative, value, path)
+        except _Misfit as misfit:
+            misfits.append(misfit)
+    raise max(misfits, key=lambda m: len(m.path))
+
+
+def _fit_tuple(args: tuple[Any, ...], value: object, path: Path_) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        raise _Misfit(path, f"want an array, got {_describe(value)}")
+    if len(args) == 2 and args[1] is Ellipsis:
+        return tuple(_fit(args[0], item, (*path, i)) for i, item in enumerate(value))
+    if len(value) != len(args):
+        raise _Misfit(path, f"want {len(args)} values, got {len(value)}")
+    return tuple(_fit(a, item, (*path, i)) for i, (a, item) in enumerate(zip(args, value, strict=True)))
+
+
+def _fit_scalar(hint: Any, value: object, path: Path_) -> Any:
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if type(value) is hint:
+        return value
+    if isinstance(hint, type) and issubclass(hint, str) and isinstance(value, str):  # StrEnum
+        try:
+            return hint(value)
+        except ValueError:
+            members = ", ".join(map(repr, map(str, getattr(hint, "__members__", {}).values())))
+            raise _Misfit(path, f"want one of {members}, got {value!r}") from None
+    raise _Misfit(path, f"want {getattr(hint, '__name__', hint)}, got {_describe(value)}")
+
+
+def _describe(value: object) -> str:
+    return "a table" if isinstance(value, Mapping) else f"{type(value).__name__} {value!r}"
+
+
+_HEADER = re.compile(r"\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")
+_KEY = re.compile(r"\s*([A-Za-z0-9_\-\".]+)\s*=")
+
+
+def _line_of(text: str, path: Path_) -> int | None:
+    """Line of the deepest part of `path` that stands on a line of its own (headers and plain keys)."""
+    seen: dict[Path_, int] = {}
+    counts: dict[Path_, int] = {}
+    here: Path_ = ()
+    for number, line in enumerate(text.splitlines(), start=1):
+        if header := _HEADER.match(line):
+            here = ()
+            parts = [p.strip().strip('"') for p in header[2].split(".")]
+            for depth, part in enumerate(parts):
+                here = (*here, part)
+                last = depth == len(parts) - 1
+                if last and header[1] == "[[":
+                    counts[here] = counts.get(here, -1) + 1
+                if here in counts:
+                    here = (*here, counts[here])
+            seen.setdefault(here, number)
+        elif key := _KEY.match(line):
+            seen.setdefault((*here, *(p.strip('"') for p in key[1].split("."))), number)
+    for depth in range(len(path), 0, -1):
+        if path[:depth] in seen:
+            return seen[path[:depth]]
+    return None

@@ -1,0 +1,1 @@
+"""Bodies, joints, forces, formulations and integrators; linkages and the car."""

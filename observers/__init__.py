@@ -1,0 +1,1 @@
+"""State observers on multibody models, and the one loop that feeds them readings."""

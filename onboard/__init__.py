@@ -1,0 +1,1 @@
+"""The live run: the recorder."""

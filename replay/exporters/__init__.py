@@ -1,0 +1,1 @@
+"""Logs → files of other tools: CSV, Parquet, MDF4."""

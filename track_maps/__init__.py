@@ -1,0 +1,1 @@
+"""Survey points in ENU → a triangle mesh with height, normal and contact."""

@@ -1,0 +1,1 @@
+"""The simulated instrumented drive, played into real ports."""

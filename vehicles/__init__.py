@@ -1,0 +1,1 @@
+"""Vehicle files (TOML), shipped as package data."""
