@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 FOLDERS := $(patsubst %/py.typed,%,$(wildcard */py.typed))
 
-.PHONY: demo test lint types unit examples docs soak fuzz bench clean
+.PHONY: demo test lint types unit examples docs soak bench clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.for-demo
