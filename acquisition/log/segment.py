@@ -110,19 +110,19 @@ def _loss(
     batch_s = float(metadata.get(BATCH_KEY, "1.0"))
     fsync = metadata.get(FSYNC_KEY, "never")
     unsynced_s = float("inf" if fsync == "never" else fsync)
+    smallest = min((b.size for b in batches), default=1)
     total = Loss(0, 0, "", 0.0, 0.0)
     for offset, size, torn in damage:
         before = [b for b in batches if b.offset < offset]
         after = [b for b in batches if b.offset > offset]
-        if after:
-            since_ns = before[-1].t_last_ns if before else after[0].t_first_ns - round(batch_s * 1e9 * torn)
-            gone_s = (after[0].t_first_ns - since_ns) / 1e9
-            total += Loss(size, torn, f"{path.name}: {size} damaged bytes at byte {offset}", gone_s, gone_s)
-        else:
+        gone_s = batch_s * max(torn, size / smallest)
+        reason = f"{path.name}: {size} damaged bytes at byte {offset}"
+        if before and after:
+            gone_s = (after[0].t_first_ns - before[-1].t_last_ns) / 1e9
+        elif not after:
             reason = f"{path.name}: the last {size} bytes are a torn or damaged batch"
-            smallest = min((b.size for b in batches), default=1)
-            gone_s = batch_s * (max(torn, size / smallest) - (not closed))  # the one of a crash counts below
-            total += Loss(size, torn, reason, gone_s, gone_s)
+            gone_s -= 0.0 if closed else batch_s  # the batch that a crash tears counts below
+        total += Loss(size, torn, reason, gone_s, gone_s)
     if not closed:
         reason = f"{path.name}: never closed (killed, power cut, or still being recorded)"
         total += Loss(0, 0, reason, batch_s, batch_s + unsynced_s)
