@@ -27,6 +27,7 @@ unit: $(VENV)/.for-dev
 examples: $(VENV)/.for-dev
 	$(BIN)/python -m examples
 
+docs: export NO_MKDOCS_2_WARNING=1
 docs: $(VENV)/.for-dev
 	$(BIN)/mkdocs build --strict --quiet
 

@@ -182,7 +182,7 @@ def _believe(match: _Match, names: str) -> None:
     if match.lead < MIN_LEAD:
         raise HodographError(
             f"{names} cannot be aligned: the drive repeats itself and other lags fit as well ({best} at "
-            f"{match.lag_s:.2f} s from first row to first row); bound the offset to be searched"
+            f"{match.lag_s:.2f} s from first row to first row); bound the offset (info --max-offset S)"
         )
 
 

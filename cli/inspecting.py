@@ -20,16 +20,17 @@ from hodograph.cli.console import print_json, progress, stdout
 _YEAR_2000_NS = 946_684_800 * 10**9
 
 
-def run_info(path: Path, *, align: tuple[str, str] | None, as_json: bool) -> None:
+def run_info(path: Path, *, align: tuple[str, str] | None, max_offset_s: float | None, as_json: bool) -> None:
     """Prints the health of every stream, what was lost, and on request the offset between two clocks."""
-    log = LogReader(path)
+    with progress("checking every batch"):
+        log = LogReader(path, verify=True)
     health = log_health(log)
     alignment = None
     if align is not None:
         from hodograph.acquisition.align import align as align_clocks
 
         with progress("comparing signals"):
-            alignment = align_clocks(log, *align)
+            alignment = align_clocks(log, *align, max_offset_s=max_offset_s)
     if as_json:
         document = info_document(log, health)
         if alignment is not None:

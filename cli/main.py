@@ -75,15 +75,18 @@ def record(
     out: Annotated[Path, typer.Option("-o", "--out", help="The log to write, NAME.drive.", show_default=False)],
     seconds: Annotated[float | None, typer.Option(help="Stop after that long; else with Ctrl-C.", min=0.0)] = None,
     vehicle: Annotated[Path | None, typer.Option(help="Vehicle file to keep inside the log.")] = None,
+    fsync: Annotated[
+        float, typer.Option(help="Force data to disk every so many seconds; 0: every batch.", min=0.0)
+    ] = 5.0,
     json: Json = False,
 ) -> None:
-    """Record the sensors of a rig into a log; everything read is on disk within a second.
+    """Record the sensors of a rig into a log that survives a crash, minus at most a second.
 
     Example: hodograph record rig.toml -o monday.drive
     """
     from hodograph.cli.recording import run_record
 
-    run_record(rig, out, seconds=seconds, vehicle=vehicle, as_json=json)
+    run_record(rig, out, seconds=seconds, vehicle=vehicle, fsync_s=fsync, as_json=json)
 
 
 @app.command("import")
@@ -175,6 +178,10 @@ def info(
         tuple[str, str] | None,
         typer.Option(metavar="A B", help="Offset and drift between the clocks of two streams.", show_default=False),
     ] = None,
+    max_offset: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="With --align: search offsets up to that many seconds.", show_default=False),
+    ] = None,
     json: Json = False,
 ) -> None:
     """What is in a log: rate, jitter, gaps and drops of each stream, and what a crash cost.
@@ -187,7 +194,7 @@ def info(
     """
     from hodograph.cli.inspecting import run_info
 
-    run_info(log, align=align, as_json=json)
+    run_info(log, align=align, max_offset_s=max_offset, as_json=json)
 
 
 def run() -> None:

@@ -14,7 +14,7 @@ from types import FrameType
 from rich.live import Live
 from rich.table import Table
 
-from hodograph.acquisition.log import LogReader
+from hodograph.acquisition.log import FsyncPolicy, LogReader
 from hodograph.acquisition.rig import load_rig
 from hodograph.cli.console import print_json, stderr, stdout, warn
 from hodograph.cli.inspecting import log_health, print_info
@@ -24,9 +24,12 @@ from hodograph.onboard.recorder import Recorder, SensorTally
 SHOWS_PER_S = 4
 
 
-def run_record(rig: Path, out: Path, *, seconds: float | None, vehicle: Path | None, as_json: bool) -> None:
+def run_record(
+    rig: Path, out: Path, *, seconds: float | None, vehicle: Path | None, fsync_s: float, as_json: bool
+) -> None:
     """Records until the time is up, Ctrl-C or SIGTERM; all three end the log in order."""
-    recorder = Recorder(load_rig(rig), out, vehicle_toml=None if vehicle is None else _vehicle_text(vehicle))
+    vehicle_toml = None if vehicle is None else _vehicle_text(vehicle)
+    recorder = Recorder(load_rig(rig), out, vehicle_toml=vehicle_toml, fsync=FsyncPolicy(every_s=fsync_s))
     with _ending_by_signal(recorder.stop), _display() as show:
         tally = recorder.run(seconds=seconds, on_tick=show)
     silent = [name for name, counts in tally.items() if not counts.bytes]

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hodograph.acquisition.log import Event, EventKind, LogWriter
+from hodograph.acquisition.log import Event, EventKind, FsyncPolicy, LogWriter
 from hodograph.acquisition.rig import Decoder, Rig, SensorLink
 from hodograph.acquisition.serial_port import SerialPort
 from hodograph.core import TransportError
@@ -71,6 +71,7 @@ class Recorder:
     rig: Rig
     path: Path
     vehicle_toml: str | None = None
+    fsync: FsyncPolicy = field(default_factory=FsyncPolicy)
     queue_chunks: int = QUEUE_CHUNKS
     clock: ArrivalClock = field(default_factory=ArrivalClock)
     stop: threading.Event = field(default_factory=threading.Event)
@@ -87,7 +88,7 @@ class Recorder:
         arrivals: queue.Queue[Arrival] = queue.Queue(self.queue_chunks)
         end_ns = None if seconds is None else self.clock.now_ns() + round(seconds * 1e9)
         with LogWriter.create(
-            self.path, rig_toml=self.rig.text, vehicle_toml=self.vehicle_toml, clock=CLOCK_NOTE
+            self.path, rig_toml=self.rig.text, vehicle_toml=self.vehicle_toml, clock=CLOCK_NOTE, fsync=self.fsync
         ) as log:
             sink = _Sink(log, self.rig, self.tally)
             readers = [

@@ -91,8 +91,8 @@ def test_there_and_back(datum: Datum, point: Geodetic[float], origin: Geodetic[f
     assert isinstance(back.latitude_rad, float)
     np.testing.assert_allclose(ecef_from_geodetic(back, datum), ecef_from_geodetic(point, datum), rtol=0, atol=1e-5)
     again = geodetic_from_ecef(ecef_from_geodetic(point, datum), datum)
-    assert abs(again.height_m - point.height_m) < 1e-5
-    assert abs(again.latitude_rad - point.latitude_rad) < 1e-11
+    assert again.height_m == pytest.approx(point.height_m, rel=0, abs=1e-5)
+    assert again.latitude_rad == pytest.approx(point.latitude_rad, rel=0, abs=1e-11)
 
 
 @given(points=st.lists(PLACES, min_size=1, max_size=20), origin=PLACES)
@@ -175,7 +175,7 @@ def test_no_fix_gives_no_place() -> None:
 
 def test_a_swap_is_impossible_and_nonsense_is_refused() -> None:
     with pytest.raises(TypeError):
-        Geodetic(0.7, -0.1, 0.0)  # type: ignore[misc]
+        Geodetic(0.7, -0.1, 0.0)  # type: ignore[call-arg]
     with pytest.raises(ValueError, match="latitude_rad is ±100"):
         Geodetic(latitude_rad=100.0, longitude_rad=0.0, height_m=0.0)
     with pytest.raises(ValueError, match="longitude_rad"):

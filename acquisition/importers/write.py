@@ -22,6 +22,8 @@ def write_imported(path: str | Path, imported: Imported) -> None:
         _write(partial, imported)
         os.rename(partial, path)
         sync_folder(path.parent)
+    except LogWriteError as error:  # speaks of the partial log: say what the user asked for
+        raise LogWriteError(str(error).replace(str(partial), str(path))) from error
     except OSError as error:
         raise LogWriteError(f"{path}: cannot be created: {error.strerror}") from error
     finally:
