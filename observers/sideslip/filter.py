@@ -20,8 +20,8 @@ GATE_STD = 6.0
 class SideslipRun:
     """What the filter made of a drive: states and 1-sigma (n, 7) by `layout`, β and its 1-sigma (n,) in rad.
 
-    `verdicts` (n, 4) has one `Verdict` per measurement of MEASUREMENTS; `minus_2_log_likelihood` is that of ay and
-    yaw rate.
+    `nis` (n,) is the squared surprise of yaw rate and ay, 2 on average where the model holds. `verdicts` (n, 4) has one
+    `Verdict` per measurement of MEASUREMENTS; `minus_2_log_likelihood` is that of ay and yaw rate.
     """
 
     layout: StateLayout
@@ -29,6 +29,7 @@ class SideslipRun:
     stds: Array
     beta_rad: Array
     beta_std_rad: Array
+    nis: Array
     verdicts: NDArray[np.int8]
     minus_2_log_likelihood: float
 
@@ -61,7 +62,7 @@ def run_sideslip(
     silent = np.full(n, np.nan)
     vsa = silent if vsa_rad is None else np.ascontiguousarray(vsa_rad, dtype=np.float64)
     vsa_var = silent if vsa_std_rad is None else np.square(np.asarray(vsa_std_rad, dtype=np.float64))
-    states, stds, verdicts = np.empty((n, len(LAYOUT))), np.empty((n, len(LAYOUT) + 1)), np.empty((n, 4))
+    states, stds, verdicts = np.empty((n, len(LAYOUT))), np.empty((n, len(LAYOUT) + 2)), np.empty((n, 4))
     score = kernels.run(
         np.ascontiguousarray(t_s, dtype=np.float64),
         np.ascontiguousarray(inputs, dtype=np.float64),
@@ -74,7 +75,9 @@ def run_sideslip(
         verdicts,
     )
     beta_rad = np.arctan2(states[:, LAYOUT["v_y_mps"]], np.maximum(inputs[:, 0], 1e-3))
-    return SideslipRun(LAYOUT, states, stds[:, :-1], beta_rad, stds[:, -1], verdicts.astype(np.int8), float(score))
+    return SideslipRun(
+        LAYOUT, states, stds[:, :-2], beta_rad, stds[:, -2], stds[:, -1], verdicts.astype(np.int8), float(score)
+    )
 
 
 def warm_up() -> None:

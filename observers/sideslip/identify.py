@@ -22,26 +22,27 @@ from hodograph.observers.sideslip.parameters import SideslipParameters
 REFERENCE_STD_RAD = math.radians(0.05)
 REFERENCE_EVERY_S = 0.05
 CORRELATED_S = 1.0  # errors this near in time are one piece of evidence, not many: the likelihood is tempered by it
+STUDENT = 4.0  # degrees of freedom of the errors: a stretch that no parameter explains must not bend all of them
 SETTLE_S = 1.0  # of each drive, not judged
 ESTIMATED: Mapping[str, float] = {  # 1-sigma of the prior of log(parameter); offsets: of the parameter itself
-    "yaw_inertia_kgm2": 0.2,
-    "cg_height_m": 0.2,
-    "stiffness_front_n_rad": 1.0,
-    "stiffness_rear_n_rad": 1.0,
-    "friction_front": 0.3,
-    "friction_rear": 0.3,
-    "shape": 0.15,
-    "load_sensitivity": 0.7,
-    "relaxation_m": 0.7,
-    "force_front_std_n": 1.5,
-    "force_rear_std_n": 1.5,
-    "v_y_std_mps": 1.5,
-    "gravity_y_std_mps2": 1.5,
-    "gravity_y_time_s": 1.0,
-    "acc_y_meas_std_mps2": 0.7,
-    "rolling_std_rad": 1.0,
-    "steer_offset_start_rad": 0.003,
-    "acc_y_offset_start_mps2": 0.1,
+    "yaw_inertia_kgm2": 0.1,
+    "cg_height_m": 0.1,
+    "stiffness_front_n_rad": 0.5,
+    "stiffness_rear_n_rad": 0.5,
+    "friction_front": 0.15,
+    "friction_rear": 0.15,
+    "shape": 0.075,
+    "load_sensitivity": 0.35,
+    "relaxation_m": 0.35,
+    "force_front_std_n": 0.75,
+    "force_rear_std_n": 0.75,
+    "v_y_std_mps": 0.75,
+    "gravity_y_std_mps2": 0.75,
+    "gravity_y_time_s": 0.5,
+    "acc_y_meas_std_mps2": 0.35,
+    "rolling_std_rad": 0.5,
+    "steer_offset_start_rad": 0.0015,
+    "acc_y_offset_start_mps2": 0.05,
 }
 GEOMETRY: Mapping[str, float] = {"cg_to_front_m": 0.15, "cg_to_rear_m": 0.15}  # too, when no vehicle file says
 OFFSETS = ("steer_offset_start_rad", "acc_y_offset_start_mps2")
@@ -95,7 +96,7 @@ def identify(
         if on_progress is not None:
             on_progress(cost(result))
 
-    found = minimize(
+    found = minimize(  # type: ignore[call-overload]
         cost,
         np.zeros(len(names)),
         method="L-BFGS-B",
@@ -148,7 +149,8 @@ def _minus_log_likelihood(drives: Sequence[SideslipDrive], parameters: SideslipP
         else:
             error, std = _errors(drive, run)
             evidence = REFERENCE_EVERY_S / CORRELATED_S
-            total += evidence * float(np.sum(0.5 * (error / std) ** 2 + np.log(std)))
+            tails = 0.5 * (STUDENT + 1) * np.log1p((error / std) ** 2 / STUDENT)
+            total += evidence * float(np.sum(tails + np.log(std)))
     return total if math.isfinite(total) else 1e12
 
 

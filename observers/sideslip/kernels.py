@@ -53,8 +53,17 @@ def wheel_force(alpha: float, load_n: float, load_0_n: float, fx_n: float, tyre:
 
 @njit(cache=True, nogil=True)
 def axle_force(
-    v_y: float, v_x: float, r: float, steer: float, arm: float, load_n: float, shift_n: float, fx_n: float, track: float,
-    load_0_n: float, tyre: Array,
+    v_y: float,
+    v_x: float,
+    r: float,
+    steer: float,
+    arm: float,
+    load_n: float,
+    shift_n: float,
+    fx_n: float,
+    track: float,
+    load_0_n: float,
+    tyre: Array,
 ) -> tuple[float, float, float, float, float]:
     """(F, dF/dv_y, dF/dr, dF/dsteer, dF/dshift) of two wheels at `arm` in front of the centre of gravity (rear: < 0).
 
@@ -99,7 +108,16 @@ def predict(x: Array, v_x: float, steer: float, a_x: float, dt: float, p: Array,
     )
     tyre = np.array([0.5 * p[10], p[12], p[13], p[14]])
     fr, fr_v, fr_r, _, fr_s = axle_force(
-        x[V_Y], v_x, x[YAW_RATE], 0.0, -l_r, load_r, (1 - p[6]) * shift, (1 - share) * m * a_x, track, 0.5 * load_r0,
+        x[V_Y],
+        v_x,
+        x[YAW_RATE],
+        0.0,
+        -l_r,
+        load_r,
+        (1 - p[6]) * shift,
+        (1 - share) * m * a_x,
+        track,
+        0.5 * load_r0,
         tyre,
     )
     keep = math.exp(-max(v_x, V_FLOOR_MPS) * dt / p[15])
@@ -139,7 +157,7 @@ def add_noise(P: Array, dt: float, p: Array) -> None:
 def update(x: Array, P: Array, h: Array, innovation: float, var: float) -> tuple[float, float]:
     """One scalar measurement with row h (7,), in place, Joseph form; returns (innovation²/S, log S)."""
     Ph = P @ h
-    S = h @ Ph + var
+    S = float(h @ Ph) + var
     K = Ph / S
     for i in range(N):
         x[i] += K[i] * innovation
@@ -167,10 +185,25 @@ def start(x: Array, P: Array, v_x: float, a_y: float, r: float, p: Array) -> Non
 
 @njit(cache=True, nogil=True)
 def measure(
-    x: Array, P: Array, v_x: float, steer: float, a_y: float, r: float, vsa: float, vsa_var: float, dt: float,
-    gate: float, p: Array, verdict: Array, score: Array,
+    x: Array,
+    P: Array,
+    v_x: float,
+    steer: float,
+    a_y: float,
+    r: float,
+    vsa: float,
+    vsa_var: float,
+    dt: float,
+    gate: float,
+    p: Array,
+    verdict: Array,
+    score: Array,
 ) -> None:
-    """All measurements of one sample; NaN = not there. verdict (4,) and score (2,) = (Σ ν²/S + log S, count) of ay, r."""
+    """All measurements of one sample, NaN = not there; fills verdict (4,).
+
+    score (2,) = (Σ ν²/S + log S so far, ν²/S of this sample), both of yaw rate and ay.
+    """
+    score[1] = 0.0
     h = np.zeros(N)
     delta = steer - x[STEER_0]
     c, s = math.cos(delta), math.sin(delta)
@@ -194,23 +227,32 @@ def measure(
             verdict[which] = INVALID
             continue
         if which < 2 and verdict[which] > -20 and z * z > gate * gate * (h @ (P @ h) + var):
+            score[1] += gate * gate
             verdict[which] = min(verdict[which], 0) - 1  # so many refused in a row
             continue
         nis, log_s = update(x, P, h, z, var)
         verdict[which] = USED
         if which < 2:
             score[0] += nis + log_s
-            score[1] += 1
+            score[1] += nis
 
 
 @njit(cache=True, nogil=True)
 def run(
-    t_s: Array, inputs: Array, vsa: Array, vsa_var: Array, gate: float, p: Array, states: Array, stds: Array,
+    t_s: Array,
+    inputs: Array,
+    vsa: Array,
+    vsa_var: Array,
+    gate: float,
+    p: Array,
+    states: Array,
+    stds: Array,
     verdicts: Array,
 ) -> float:
-    """The filter over all samples; inputs (n, 5) = v_x, steer, a_y, a_x, r. Fills states (n, 7), stds (n, 8), verdicts (n, 4).
+    """The filter over all samples; inputs (n, 5) = v_x, steer, a_y, a_x, r.
 
-    stds holds the 1-sigma of each row, then of β. Returns -2 log likelihood of ay and yaw rate (constants left out).
+    Fills states (n, 7), verdicts (n, 4) and stds (n, 9): the 1-sigma of each row, then of β, then ν²/S of yaw rate and
+    ay together (2 is normal). Returns -2 log likelihood of yaw rate and ay (constants left out).
     """
     n = t_s.shape[0]
     x, P, f, F = np.zeros(N), np.zeros((N, N)), np.zeros(N), np.zeros((N, N))
@@ -236,7 +278,7 @@ def run(
             start(x, P, v_x, a_y, r, p)
             begun, dt = True, 1e-2
         else:
-            steps = max(int(math.ceil(dt / 0.02)), 1)
+            steps = max(math.ceil(dt / 0.02), 1)
             for _ in range(steps):
                 predict(x, v_x, steer, a_x, dt / steps, p, f, F)
                 x[:] = f
@@ -250,4 +292,5 @@ def run(
             if row < 4:
                 verdicts[k, row] = GATED if verdict[row] < 0 else verdict[row]
         stds[k, N] = stds[k, V_Y] * v_x / (v_x * v_x + x[V_Y] ** 2 + 1e-6)
-    return score[0]
+        stds[k, N + 1] = score[1]
+    return float(score[0])
