@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -201,5 +202,5 @@ def network_from_bytes(data: bytes, source: str) -> VsaNetwork:
                 limits["memory_s"],
             )
             return VsaNetwork(memory, members, domain, file["band"], header["trained_on"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, BadZipFile) as error:
         raise ModelError(f"{source}: is no model of ours ({error})") from error

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,7 +133,7 @@ def read_model(path: Path) -> VsaModel:
         if header["schema"] != SCHEMA or header["version"] != VERSION:
             raise ModelError(f"{path}: {header['schema']} version {header['version']}, want {SCHEMA} {VERSION}")
         return VsaModel(VsaKind(header["kind"]), network, _filter_part(header["filter"]), header["trained_on"])
-    except (ValueError, KeyError, TypeError, OSError) as error:
+    except (ValueError, KeyError, TypeError, OSError, BadZipFile) as error:
         raise ModelError(f"{path}: is no sideslip model ({error}); make one with hodograph vsa train") from error
 
 

@@ -1,7 +1,7 @@
 """The sideslip filter on float64 arrays: axle forces, one step, one update. Rows as in `parameters.LAYOUT`.
 
     v_y' = (F_f cos δ + F_r)/m - v_x r - g_y          r' = (l_f F_f cos δ - l_r F_r)/J_z
-    F'   = (v_x/σ)(F_ss(α, loads) - F) per axle       g_y' = -g_y/τ;  offsets: random walks
+    F'   = (v_x/σ)(F_ss(α, loads) - F) per axle       g_y' = -g_y/τ, rear slip offset likewise;  offsets: random walks
 
 Seed 003 §4.1.1, (4.7) and (4.8), with the gravity that a banked road and a rolled body put into y.
 """
@@ -18,8 +18,8 @@ from hodograph.core.frames import Array
 GRAVITY_MPS2 = 9.80665
 V_FLOOR_MPS = 1.0  # slip angles are formed with at least this speed
 ROLLING_TIME_S = 0.5  # successive readings of "the rear axle rolls" are one within this time
-(V_Y, YAW_RATE, FORCE_F, FORCE_R, STEER_0, ACC_0, GRAV) = range(7)
-N = 7
+(V_Y, YAW_RATE, FORCE_F, FORCE_R, STEER_0, ACC_0, GRAV, SLIP_R) = range(8)
+N = 8
 USED, GATED, INVALID = 0, 2, 4  # as core.Verdict
 
 
@@ -91,7 +91,7 @@ def axle_force(
 
 @njit(cache=True, nogil=True)
 def predict(x: Array, v_x: float, steer: float, a_x: float, dt: float, p: Array, f: Array, F: Array) -> None:
-    """Fill f (7,) with the state after `dt` s and F (7, 7) with its Jacobian; exact in the relaxation of the forces."""
+    """Fill f (8,) with the state after `dt` s and F (8, 8) with its Jacobian; exact in the relaxation of the forces."""
     m, inertia, l_f, l_r, track, height = p[0], p[1], p[2], p[3], p[4], p[5]
     base = l_f + l_r
     load_f0, load_r0 = m * GRAVITY_MPS2 * l_r / base, m * GRAVITY_MPS2 * l_f / base
@@ -107,11 +107,11 @@ def predict(x: Array, v_x: float, steer: float, a_x: float, dt: float, p: Array,
         x[V_Y], v_x, x[YAW_RATE], delta, l_f, load_f, p[6] * shift, share * m * a_x, track, 0.5 * load_f0, tyre
     )
     tyre = np.array([0.5 * p[10], p[12], p[13], p[14]])
-    fr, fr_v, fr_r, _, fr_s = axle_force(
+    fr, fr_v, fr_r, fr_d, fr_s = axle_force(
         x[V_Y],
         v_x,
         x[YAW_RATE],
-        0.0,
+        x[SLIP_R],
         -l_r,
         load_r,
         (1 - p[6]) * shift,
@@ -121,12 +121,13 @@ def predict(x: Array, v_x: float, steer: float, a_x: float, dt: float, p: Array,
         tyre,
     )
     keep = math.exp(-max(v_x, V_FLOOR_MPS) * dt / p[15])
-    fade = math.exp(-dt / p[23])
+    fade, fade_slip = math.exp(-dt / p[23]), math.exp(-dt / p[30])
     f[V_Y] = x[V_Y] + dt * ((x[FORCE_F] * c + x[FORCE_R]) / m - v_x * x[YAW_RATE] - x[GRAV])
     f[YAW_RATE] = x[YAW_RATE] + dt * (l_f * x[FORCE_F] * c - l_r * x[FORCE_R]) / inertia
     f[FORCE_F] = ff + (x[FORCE_F] - ff) * keep
     f[FORCE_R] = fr + (x[FORCE_R] - fr) * keep
     f[STEER_0], f[ACC_0], f[GRAV] = x[STEER_0], x[ACC_0], x[GRAV] * fade
+    f[SLIP_R] = x[SLIP_R] * fade_slip
     F[:] = 0.0
     F[V_Y, V_Y], F[V_Y, YAW_RATE], F[V_Y, GRAV] = 1.0, -dt * v_x, -dt
     F[V_Y, FORCE_F], F[V_Y, FORCE_R], F[V_Y, STEER_0] = dt * c / m, dt / m, dt * x[FORCE_F] * s / m
@@ -142,20 +143,41 @@ def predict(x: Array, v_x: float, steer: float, a_x: float, dt: float, p: Array,
     F[FORCE_R, FORCE_R] = keep + new * fr_s * (1 - p[6]) * by_r
     F[FORCE_R, STEER_0] = new * fr_s * (1 - p[6]) * by_0
     F[STEER_0, STEER_0] = F[ACC_0, ACC_0] = 1.0
-    F[GRAV, GRAV] = fade
+    F[FORCE_R, SLIP_R] = new * fr_d
+    F[GRAV, GRAV], F[SLIP_R, SLIP_R] = fade, fade_slip
+
+
+@njit(cache=True, nogil=True)
+def propagate(P: Array, F: Array, work: Array) -> None:
+    """P (8, 8) ← F P Fᵀ, by way of work (8, 8); kept symmetric."""
+    for i in range(N):
+        for j in range(N):
+            work[i, j] = 0.0
+        for k in range(N):
+            if F[i, k] != 0.0:
+                for j in range(N):
+                    work[i, j] += F[i, k] * P[k, j]
+    for i in range(N):
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(N):
+                total += work[i, k] * F[j, k]
+            P[i, j] = total
+            P[j, i] = total
 
 
 @njit(cache=True, nogil=True)
 def add_noise(P: Array, dt: float, p: Array) -> None:
-    """Process noise of `dt` s onto P (7, 7)."""
+    """Process noise of `dt` s onto P (8, 8)."""
     for row in range(6):
         P[row, row] += p[16 + row] ** 2 * dt
     P[GRAV, GRAV] += p[22] ** 2 * (1.0 - math.exp(-2.0 * dt / p[23]))
+    P[SLIP_R, SLIP_R] += p[29] ** 2 * (1.0 - math.exp(-2.0 * dt / p[30]))
 
 
 @njit(cache=True, nogil=True)
 def update(x: Array, P: Array, h: Array, innovation: float, var: float) -> tuple[float, float]:
-    """One scalar measurement with row h (7,), in place, Joseph form; returns (innovation²/S, log S)."""
+    """One scalar measurement with row h (8,), in place, Joseph form; returns (innovation²/S, log S)."""
     Ph = P @ h
     S = float(h @ Ph) + var
     K = Ph / S
@@ -176,9 +198,9 @@ def start(x: Array, P: Array, v_x: float, a_y: float, r: float, p: Array) -> Non
     base = p[2] + p[3]
     x[FORCE_F], x[FORCE_R] = p[0] * a_y * p[3] / base, p[0] * a_y * p[2] / base
     x[V_Y] = p[3] * r - v_x * x[FORCE_R] / p[10]
-    x[YAW_RATE], x[STEER_0], x[ACC_0], x[GRAV] = r, p[27], p[28], 0.0
+    x[YAW_RATE], x[STEER_0], x[ACC_0], x[GRAV], x[SLIP_R] = r, p[27], p[28], 0.0, 0.0
     P[:] = 0.0
-    known = np.array([0.02 * max(v_x, 3.0), 0.1, p[0], p[0], 0.003, 0.1, p[22]])
+    known = np.array([0.02 * max(v_x, 3.0), 0.1, p[0], p[0], 0.003, 0.1, p[22], p[29]])
     for row in range(N):
         P[row, row] = known[row] ** 2
 
@@ -216,7 +238,8 @@ def measure(
             z, var = a_y - (x[FORCE_F] * c + x[FORCE_R]) / p[0] - x[ACC_0], p[24] ** 2
             h[FORCE_F], h[FORCE_R], h[ACC_0], h[STEER_0] = c / p[0], 1.0 / p[0], 1.0, x[FORCE_F] * s / p[0]
         elif which == 2:  # the rear axle rolls where it points, the better the less it is asked for
-            spread = v_x * (p[26] + abs(x[FORCE_R]) / p[10])
+            asked = 10.0 * x[FORCE_R] / (p[0] * GRAVITY_MPS2)
+            spread = v_x * (p[26] + abs(x[FORCE_R]) / p[10]) * (1.0 + asked * asked)
             z, var = p[3] * x[YAW_RATE] - x[V_Y], (spread**2 + 1e-4) * max(ROLLING_TIME_S / dt, 1.0)
             h[V_Y], h[YAW_RATE] = 1.0, -p[3]
         else:
@@ -251,12 +274,12 @@ def run(
 ) -> float:
     """The filter over all samples; inputs (n, 5) = v_x, steer, a_y, a_x, r.
 
-    Fills states (n, 7), verdicts (n, 4) and stds (n, 9): the 1-sigma of each row, then of β, then ν²/S of yaw rate and
+    Fills states (n, 8), verdicts (n, 4) and stds (n, 10): the 1-sigma of each row, then of β, then ν²/S of yaw rate and
     ay together (2 is normal). Returns -2 log likelihood of yaw rate and ay (constants left out).
     """
     n = t_s.shape[0]
     x, P, f, F = np.zeros(N), np.zeros((N, N)), np.zeros(N), np.zeros((N, N))
-    verdict, score = np.zeros(4), np.zeros(2)
+    verdict, score, work = np.zeros(4), np.zeros(2), np.zeros((N, N))
     v_x = steer = a_x = 0.0
     begun, last_t, held = False, 0.0, 0
     for k in range(n):
@@ -282,7 +305,7 @@ def run(
             for _ in range(steps):
                 predict(x, v_x, steer, a_x, dt / steps, p, f, F)
                 x[:] = f
-                P[:] = F @ P @ F.T
+                propagate(P, F, work)
                 add_noise(P, dt / steps, p)
         last_t = t_s[k]
         measure(x, P, v_x, steer, a_y, r, vsa[k], vsa_var[k], max(dt, 1e-4), gate, p, verdict, score)

@@ -17,6 +17,7 @@ LAYOUT = StateLayout(
         "steer_offset_rad",  # what the steering sensor shows with the wheels straight
         "acc_y_offset_mps2",  # what the accelerometer shows without tyre force
         "gravity_y_mps2",  # gravity along the body's y axis: banked road and body roll
+        "slip_rear_rad",  # angle at which the rear axle runs without force: roll steer, compliance, warm tyres
     )
 )
 
@@ -57,6 +58,8 @@ class SideslipParameters:
     rolling_std_rad: float = 0.01  # rear slip angle not explained by its force, at no excitation
     steer_offset_start_rad: float = 0.0
     acc_y_offset_start_mps2: float = 0.0
+    slip_rear_std_rad: float = 0.004  # stationary 1-sigma
+    slip_rear_time_s: float = 5.0
 
     def __post_init__(self) -> None:
         for name in NAMES:
