@@ -14,7 +14,7 @@ STEP_S = 0.01
 def simulated(
     parameters: SideslipParameters, *, seconds: float = 60.0, seed: int = 0, noise: float = 1.0, speed_mps: float = 25.0
 ) -> tuple[Array, Array, Array]:
-    """(t_s (n,), states (n, 8), inputs (n, 5)): slow weaving with growing and falling amplitude at varying speed."""
+    """(t_s (n,), states (n, 7), inputs (n, 5)): slow weaving with growing and falling amplitude at varying speed."""
     rng = np.random.default_rng(seed)
     p = parameters.array
     n = round(seconds / STEP_S)
@@ -26,15 +26,14 @@ def simulated(
     x[LAYOUT["steer_offset_rad"]] = parameters.steer_offset_start_rad
     x[LAYOUT["acc_y_offset_mps2"]] = parameters.acc_y_offset_start_mps2
     q = np.sqrt(STEP_S) * p[16:22] * noise
-    fade = [np.exp(-STEP_S / p[23]), np.exp(-STEP_S / p[30])]
+    fade = np.exp(-STEP_S / p[23])
     states, inputs = np.empty((n, len(LAYOUT))), np.empty((n, 5))
     for k in range(n):
         if k:
             kernels.predict(x, v_x[k], steer[k], a_x[k], STEP_S, p, f, F)
             x = f.copy()
             x[:6] += q * rng.normal(size=6)
-            x[6] += noise * p[22] * np.sqrt(1 - fade[0] ** 2) * rng.normal()
-            x[7] += noise * p[29] * np.sqrt(1 - fade[1] ** 2) * rng.normal()
+            x[6] += noise * p[22] * np.sqrt(1 - fade**2) * rng.normal()
         states[k] = x
         delta = steer[k] - x[LAYOUT["steer_offset_rad"]]
         a_y = (x[2] * np.cos(delta) + x[3]) / p[0] + x[5] + noise * p[24] * rng.normal()

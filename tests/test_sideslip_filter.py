@@ -17,7 +17,7 @@ from hodograph.observers.sideslip.parameters import LAYOUT, NAMES, SideslipParam
 
 CAR = SideslipParameters()
 N = len(LAYOUT)
-SCALE = np.array([1.0, 0.3, 2e3, 2e3, 0.01, 0.3, 0.3, 0.01])  # a typical size of each row
+SCALE = np.array([1.0, 0.3, 2e3, 2e3, 0.01, 0.3, 0.3])  # a typical size of each row
 
 
 def predicted(x: Array, v_x: float, steer: float, a_x: float) -> tuple[Array, Array]:
@@ -58,7 +58,7 @@ def test_jacobian_at_visited_states() -> None:
 def test_jacobian_anywhere(
     v_x: float, steer: float, a_x: float, beta: float, r: float, front: float, rear: float
 ) -> None:
-    x = np.array([v_x * np.tan(beta), r, front, rear, 0.002, 0.1, 0.2, 0.003])
+    x = np.array([v_x * np.tan(beta), r, front, rear, 0.002, 0.1, 0.2])
     f, F = predicted(x, v_x, steer, a_x)
     assert np.all(np.isfinite(f))
     near = [abs(v_x - s * 0.5 * CAR.track_m * r - kernels.V_FLOOR_MPS) < 1e-3 for s in (1, -1)]
@@ -130,7 +130,7 @@ def test_consistent_on_its_own_model() -> None:
 
 
 def test_offsets_are_found() -> None:
-    truth = replace(CAR, steer_offset_start_rad=0.004, gravity_y_std_mps2=0.02, slip_rear_std_rad=1e-4)
+    truth = replace(CAR, steer_offset_start_rad=0.004, gravity_y_std_mps2=0.02)
     t_s, states, inputs = simulated(truth, seconds=60)
     run = run_sideslip(t_s, inputs, replace(truth, steer_offset_start_rad=0.0))
     assert run["steer_offset_rad"][-1] == pytest.approx(states[-1, LAYOUT["steer_offset_rad"]], abs=0.002)

@@ -18,7 +18,7 @@ GATE_STD = 6.0
 
 @dataclass(frozen=True, slots=True)
 class SideslipRun:
-    """What the filter made of a drive: states and 1-sigma (n, 8) by `layout`, β and its 1-sigma (n,) in rad.
+    """What the filter made of a drive: states and 1-sigma (n, 7) by `layout`, β and its 1-sigma (n,) in rad.
 
     `nis` (n,) is the squared surprise of yaw rate and ay, 2 on average where the model holds. `verdicts` (n, 4) has one
     `Verdict` per measurement of MEASUREMENTS; `minus_2_log_likelihood` is that of ay and yaw rate.

@@ -41,8 +41,6 @@ ESTIMATED: Mapping[str, float] = {  # 1-sigma of the prior of log(parameter); of
     "gravity_y_time_s": 0.5,
     "acc_y_meas_std_mps2": 0.35,
     "rolling_std_rad": 0.5,
-    "slip_rear_std_rad": 0.5,
-    "slip_rear_time_s": 0.5,
     "steer_offset_start_rad": 0.0015,
     "acc_y_offset_start_mps2": 0.05,
 }

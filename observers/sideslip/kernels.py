@@ -1,7 +1,7 @@
 """The sideslip filter on float64 arrays: axle forces, one step, one update. Rows as in `parameters.LAYOUT`.
 
     v_y' = (F_f cos δ + F_r)/m - v_x r - g_y          r' = (l_f F_f cos δ - l_r F_r)/J_z
-    F'   = (v_x/σ)(F_ss(α, loads) - F) per axle       g_y' = -g_y/τ, rear slip offset likewise;  offsets: random walks
+    F'   = (v_x/σ)(F_ss(α, loads) - F) per axle       g_y' = -g_y/τ;  offsets: random walks
 
 Seed 003 §4.1.1, (4.7) and (4.8), with the gravity that a banked road and a rolled body put into y.
 """
@@ -18,8 +18,8 @@ from hodograph.core.frames import Array
 GRAVITY_MPS2 = 9.80665
 V_FLOOR_MPS = 1.0  # slip angles are formed with at least this speed
 ROLLING_TIME_S = 0.5  # successive readings of "the rear axle rolls" are one within this time
-(V_Y, YAW_RATE, FORCE_F, FORCE_R, STEER_0, ACC_0, GRAV, SLIP_R) = range(8)
-N = 8
+(V_Y, YAW_RATE, FORCE_F, FORCE_R, STEER_0, ACC_0, GRAV) = range(7)
+N = 7
 USED, GATED, INVALID = 0, 2, 4  # as core.Verdict
 
 
@@ -91,7 +91,7 @@ def axle_force(
 
 @njit(cache=True, nogil=True)
 def predict(x: Array, v_x: float, steer: float, a_x: float, dt: float, p: Array, f: Array, F: Array) -> None:
-    """Fill f (8,) with the state after `dt` s and F (8, 8) with its Jacobian; exact in the relaxation of the forces."""
+    """Fill f (7,) with the state after `dt` s and F (7, 7) with its Jacobian; exact in the relaxation of the forces."""
     m, inertia, l_f, l_r, track, height = p[0], p[1], p[2], p[3], p[4], p[5]
     base = l_f + l_r
     load_f0, load_r0 = m * GRAVITY_MPS2 * l_r / base, m * GRAVITY_MPS2 * l_f / base
@@ -107,11 +107,11 @@ def predict(x: Array, v_x: float, steer: float, a_x: float, dt: float, p: Array,
         x[V_Y], v_x, x[YAW_RATE], delta, l_f, load_f, p[6] * shift, share * m * a_x, track, 0.5 * load_f0, tyre
     )
     tyre = np.array([0.5 * p[10], p[12], p[13], p[14]])
-    fr, fr_v, fr_r, fr_d, fr_s = axle_force(
+    fr, fr_v, fr_r, _, fr_s = axle_force(
         x[V_Y],
         v_x,
         x[YAW_RATE],
-        x[SLIP_R],
+        0.0,
         -l_r,
         load_r,
         (1 - p[6]) * shift,
@@ -121,13 +121,12 @@ def predict(x: Array, v_x: float, steer: float, a_x: float, dt: float, p: Array,
         tyre,
     )
     keep = math.exp(-max(v_x, V_FLOOR_MPS) * dt / p[15])
-    fade, fade_slip = math.exp(-dt / p[23]), math.exp(-dt / p[30])
+    fade = math.exp(-dt / p[23])
     f[V_Y] = x[V_Y] + dt * ((x[FORCE_F] * c + x[FORCE_R]) / m - v_x * x[YAW_RATE] - x[GRAV])
     f[YAW_RATE] = x[YAW_RATE] + dt * (l_f * x[FORCE_F] * c - l_r * x[FORCE_R]) / inertia
     f[FORCE_F] = ff + (x[FORCE_F] - ff) * keep
     f[FORCE_R] = fr + (x[FORCE_R] - fr) * keep
     f[STEER_0], f[ACC_0], f[GRAV] = x[STEER_0], x[ACC_0], x[GRAV] * fade
-    f[SLIP_R] = x[SLIP_R] * fade_slip
     F[:] = 0.0
     F[V_Y, V_Y], F[V_Y, YAW_RATE], F[V_Y, GRAV] = 1.0, -dt * v_x, -dt
     F[V_Y, FORCE_F], F[V_Y, FORCE_R], F[V_Y, STEER_0] = dt * c / m, dt / m, dt * x[FORCE_F] * s / m
@@ -143,13 +142,12 @@ def predict(x: Array, v_x: float, steer: float, a_x: float, dt: float, p: Array,
     F[FORCE_R, FORCE_R] = keep + new * fr_s * (1 - p[6]) * by_r
     F[FORCE_R, STEER_0] = new * fr_s * (1 - p[6]) * by_0
     F[STEER_0, STEER_0] = F[ACC_0, ACC_0] = 1.0
-    F[FORCE_R, SLIP_R] = new * fr_d
-    F[GRAV, GRAV], F[SLIP_R, SLIP_R] = fade, fade_slip
+    F[GRAV, GRAV] = fade
 
 
 @njit(cache=True, nogil=True)
 def propagate(P: Array, F: Array, work: Array) -> None:
-    """P (8, 8) ← F P Fᵀ, by way of work (8, 8); kept symmetric."""
+    """P (7, 7) ← F P Fᵀ, by way of work (7, 7); kept symmetric."""
     for i in range(N):
         for j in range(N):
             work[i, j] = 0.0
@@ -168,16 +166,15 @@ def propagate(P: Array, F: Array, work: Array) -> None:
 
 @njit(cache=True, nogil=True)
 def add_noise(P: Array, dt: float, p: Array) -> None:
-    """Process noise of `dt` s onto P (8, 8)."""
+    """Process noise of `dt` s onto P (7, 7)."""
     for row in range(6):
         P[row, row] += p[16 + row] ** 2 * dt
     P[GRAV, GRAV] += p[22] ** 2 * (1.0 - math.exp(-2.0 * dt / p[23]))
-    P[SLIP_R, SLIP_R] += p[29] ** 2 * (1.0 - math.exp(-2.0 * dt / p[30]))
 
 
 @njit(cache=True, nogil=True)
 def update(x: Array, P: Array, h: Array, innovation: float, var: float) -> tuple[float, float]:
-    """One scalar measurement with row h (8,), in place, Joseph form; returns (innovation²/S, log S)."""
+    """One scalar measurement with row h (7,), in place, Joseph form; returns (innovation²/S, log S)."""
     Ph = P @ h
     S = float(h @ Ph) + var
     K = Ph / S
@@ -198,9 +195,9 @@ def start(x: Array, P: Array, v_x: float, a_y: float, r: float, p: Array) -> Non
     base = p[2] + p[3]
     x[FORCE_F], x[FORCE_R] = p[0] * a_y * p[3] / base, p[0] * a_y * p[2] / base
     x[V_Y] = p[3] * r - v_x * x[FORCE_R] / p[10]
-    x[YAW_RATE], x[STEER_0], x[ACC_0], x[GRAV], x[SLIP_R] = r, p[27], p[28], 0.0, 0.0
+    x[YAW_RATE], x[STEER_0], x[ACC_0], x[GRAV] = r, p[27], p[28], 0.0
     P[:] = 0.0
-    known = np.array([0.02 * max(v_x, 3.0), 0.1, p[0], p[0], 0.003, 0.1, p[22], p[29]])
+    known = np.array([0.02 * max(v_x, 3.0), 0.1, p[0], p[0], 0.003, 0.1, p[22]])
     for row in range(N):
         P[row, row] = known[row] ** 2
 
@@ -274,7 +271,7 @@ def run(
 ) -> float:
     """The filter over all samples; inputs (n, 5) = v_x, steer, a_y, a_x, r.
 
-    Fills states (n, 8), verdicts (n, 4) and stds (n, 10): the 1-sigma of each row, then of β, then ν²/S of yaw rate and
+    Fills states (n, 7), verdicts (n, 4) and stds (n, 9): the 1-sigma of each row, then of β, then ν²/S of yaw rate and
     ay together (2 is normal). Returns -2 log likelihood of yaw rate and ay (constants left out).
     """
     n = t_s.shape[0]

@@ -17,7 +17,6 @@ LAYOUT = StateLayout(
         "steer_offset_rad",  # what the steering sensor shows with the wheels straight
         "acc_y_offset_mps2",  # what the accelerometer shows without tyre force
         "gravity_y_mps2",  # gravity along the body's y axis: banked road and body roll
-        "slip_rear_rad",  # angle at which the rear axle runs without force: roll steer, compliance, warm tyres
     )
 )
 
@@ -45,7 +44,7 @@ class SideslipParameters:
     shape: float = 1.4  # Magic Formula C
     load_sensitivity: float = 0.1  # loss of stiffness and friction per doubled wheel load
     relaxation_m: float = 0.4
-    v_y_std_mps: float = 0.02
+    v_y_std_mps: float = 0.1
     yaw_rate_std_radps: float = 0.05
     force_front_std_n: float = 4e3
     force_rear_std_n: float = 4e3
@@ -58,8 +57,6 @@ class SideslipParameters:
     rolling_std_rad: float = 0.01  # rear slip angle not explained by its force, at no excitation
     steer_offset_start_rad: float = 0.0
     acc_y_offset_start_mps2: float = 0.0
-    slip_rear_std_rad: float = 0.004  # stationary 1-sigma
-    slip_rear_time_s: float = 5.0
 
     def __post_init__(self) -> None:
         for name in NAMES:
