@@ -202,5 +202,5 @@ def network_from_bytes(data: bytes, source: str) -> VsaNetwork:
                 limits["memory_s"],
             )
             return VsaNetwork(memory, members, domain, file["band"], header["trained_on"])
-    except (OSError, ValueError, KeyError, TypeError, BadZipFile) as error:
+    except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile) as error:
         raise ModelError(f"{source}: is no model of ours ({error})") from error

@@ -130,9 +130,9 @@ def check_plausible(drive: VsaDrive) -> None:
         )
     if float(steer @ expected) < 0:
         raise DataError(f"{drive.name}: steer_rad and yaw rate have opposite signs; set sign = -1 in the mapping")
-    middle = float(np.median(np.abs(steer)))
-    if middle > 0.8:
-        raise DataError(f"{drive.name}: steer_rad is {middle:.1f} in the median: degrees, or the steering wheel?")
+    large = float(np.quantile(np.abs(steer), 0.99))
+    if large > 1.0:
+        raise DataError(f"{drive.name}: steer_rad is up to {large:.1f}: degrees, or the angle of the steering wheel?")
 
 
 def _guess(slope: float) -> str:

@@ -133,7 +133,7 @@ def read_model(path: Path) -> VsaModel:
         if header["schema"] != SCHEMA or header["version"] != VERSION:
             raise ModelError(f"{path}: {header['schema']} version {header['version']}, want {SCHEMA} {VERSION}")
         return VsaModel(VsaKind(header["kind"]), network, _filter_part(header["filter"]), header["trained_on"])
-    except (ValueError, KeyError, TypeError, OSError, BadZipFile) as error:
+    except (ValueError, KeyError, TypeError, OSError, EOFError, BadZipFile) as error:
         raise ModelError(f"{path}: is no sideslip model ({error}); make one with hodograph vsa train") from error
 
 

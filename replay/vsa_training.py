@@ -38,9 +38,10 @@ def train_model(
     recipe: Recipe | None = None,
     seed: int = 0,
     effort: Effort | None = None,
+    part: FilterPart | None = None,
     on_progress: OnProgress | None = None,
 ) -> VsaModel:
-    """A model of that kind from drives that `check_trainable` accepted."""
+    """A model of that kind from drives that `check_trainable` accepted; `part` saves identifying the filter again."""
     effort = effort or Effort()
     tell = on_progress or (lambda what, done, total: None)
     trained_on: dict[str, object] = {
@@ -50,8 +51,7 @@ def train_model(
         "seed": seed,
     }
     if kind is VsaKind.EKF:
-        part = _filter_part(drives, vehicle, effort, tell)
-        return VsaModel(kind, None, part, trained_on)
+        return VsaModel(kind, None, part or identified_filter(drives, vehicle, effort, tell), trained_on)
     chosen = recipe or RECIPES["static" if kind is VsaKind.STATIC else "memory"]
     examples = [TrainingDrive(d.t_s, d.inputs, _reference(d)) for d in drives]
     trained = train(
@@ -60,8 +60,9 @@ def train_model(
     trained_on["held_out_rmse_deg"] = float(np.degrees(trained.held_out_rmse_rad))
     if kind is not VsaKind.HYBRID:
         return VsaModel(kind, trained.network, None, trained_on)
-    part = _filter_part(drives, vehicle, effort, tell)
-    part = _with_network(drives, examples, chosen, part, seed, effort, tell)
+    part = part or identified_filter(drives, vehicle, effort, tell)
+    if part.network_time_s == 0.0:
+        part = _with_network(drives, chosen, part, seed, effort, tell)
     return VsaModel(kind, trained.network, part, trained_on)
 
 
@@ -91,7 +92,13 @@ def _rows(drive: VsaDrive, low: int, high: int) -> VsaDrive:
 
 
 def _identified(
-    drives: Sequence[VsaDrive], vehicle: SideslipVehicle | None, iterations: int, tell: OnProgress, what: str
+    drives: Sequence[VsaDrive],
+    vehicle: SideslipVehicle | None,
+    iterations: int,
+    tell: OnProgress,
+    what: str,
+    *,
+    confidence: bool,
 ) -> Identified:
     done = 0.0
 
@@ -104,16 +111,17 @@ def _identified(
         [SideslipDrive(d.t_s, d.inputs, d.beta_rad) for d in drives],
         (vehicle or ANY_CAR).prior,
         geometry_known=vehicle is not None,
+        confidence=confidence,
         max_iterations=iterations,
         on_progress=told,
     )
 
 
-def _filter_part(
+def identified_filter(
     drives: Sequence[VsaDrive], vehicle: SideslipVehicle | None, effort: Effort, tell: OnProgress
 ) -> FilterPart:
     """The filter identified on everything; its band widened by what held-out blocks say, its surprise bounded."""
-    found = _identified(drives, vehicle, effort.iterations, tell, "identifying the car")
+    found = _identified(drives, vehicle, effort.iterations, tell, "identifying the car", confidence=True)
     surprise = max(float(np.max(mean_nis(d.t_s, run_sideslip(d.t_s, d.inputs, found.parameters)))) for d in drives)
     part = FilterPart(found.parameters, nis_limit=1.5 * surprise, limits=found.limits)
     if any(d.beta_rad is None for d in drives) or effort.folds < 2:
@@ -121,7 +129,8 @@ def _filter_part(
     ratios = []
     for number, (rest, block) in enumerate(_blocks(drives, effort.folds)):
         what = f"band, block {number + 1}"
-        trial = replace(part, parameters=_identified(rest, vehicle, effort.fold_iterations, tell, what).parameters)
+        found = _identified(rest, vehicle, effort.fold_iterations, tell, what, confidence=False)
+        trial = replace(part, parameters=found.parameters)
         ratios.append(_ratio(block, joined(block.t_s, block.inputs, trial, None)))
     return replace(part, band_scale=_scale(ratios))
 
@@ -140,7 +149,6 @@ def _scale(ratios: Sequence[Array]) -> float:
 
 def _with_network(
     drives: Sequence[VsaDrive],
-    examples: Sequence[TrainingDrive],
     recipe: Recipe,
     part: FilterPart,
     seed: int,
@@ -153,7 +161,7 @@ def _with_network(
     for number, (rest, block) in enumerate(blocks):
         tell("joining filter and network", number, len(blocks))
         seen = [TrainingDrive(d.t_s, d.inputs, _reference(d)) for d in rest]
-        network = train(seen, replace(recipe, members=2), seed=seed + 1).network
+        network = train(seen, replace(recipe, members=2, folds=2), seed=seed + 1).network
         said.append(network.run(block.t_s, block.inputs))
     trials = [replace(part, network_time_s=time_s, band_scale=1.0) for time_s in NETWORK_TIMES_S]
     squares, ratios = [], []

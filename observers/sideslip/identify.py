@@ -72,11 +72,13 @@ def identify(
     prior: SideslipParameters,
     *,
     geometry_known: bool,
+    confidence: bool = True,
     on_progress: Callable[[float], None] | None = None,
     max_iterations: int = 40,
 ) -> Identified:
     """Parameters that make the drives most likely, started at and held loosely by `prior`.
 
+    `confidence` asks for the limits, which cost as much as a few iterations.
     `on_progress` is told the -log likelihood of the best point so far, once an iteration.
     """
     widths = {**ESTIMATED, **({} if geometry_known else GEOMETRY)}
@@ -105,13 +107,14 @@ def identify(
         options={"maxiter": max_iterations, "maxfun": 10**6, "eps": 1e-4},
     )
     z = np.asarray(found.x)
-    std = np.sqrt(np.diag(_covariance(cost, z)))
+    std = np.sqrt(np.diag(_covariance(cost, z))) if confidence else np.full(len(z), np.nan)
     limits = {
         name: (
             _value(prior, name, float(width[i] * (z[i] - 1.96 * std[i]))),
             _value(prior, name, float(width[i] * (z[i] + 1.96 * std[i]))),
         )
         for i, name in enumerate(names)
+        if confidence
     }
     return Identified(parameters(z), limits, float(found.fun), calls)
 
