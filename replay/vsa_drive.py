@@ -139,6 +139,7 @@ def _guess(slope: float) -> str:
     guesses = {
         "a sign is wrong": (-1.6, -0.6),
         "ay is in g, or speed in another unit": (0.07, 0.13),
+        "ay is taken for g and is in m/s²": (7.0, 13.0),
         "the yaw rate is in deg/s": (0.01, 0.025),
         "the yaw rate is taken from deg/s once too often": (40.0, 75.0),
         "the speed is in km/h": (0.2, 0.35),

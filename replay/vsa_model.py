@@ -126,6 +126,8 @@ def read_model(path: Path) -> VsaModel:
         network = None
         if data[:1] == b"{":
             header = json.loads(data)
+        elif data[:2] != b"PK":
+            raise ValueError("neither JSON nor npz")
         else:
             with np.load(io.BytesIO(data), allow_pickle=False) as file:
                 header = json.loads(str(file["model"]))

@@ -18,6 +18,7 @@ from hodograph.replay.vsa_drive import VsaDrive
 from hodograph.replay.vsa_model import FilterPart, VsaKind, VsaModel, joined, mean_nis
 
 NETWORK_TIMES_S = (0.03, 0.1, 0.3, 1.0)  # tried for the hybrid
+UNJUDGED_BAND_SCALE = 2.5  # without a reference nobody can say; on the 250 LM this is what its band lacked
 OnProgress = Callable[[str, float, float], None]
 
 
@@ -125,7 +126,7 @@ def identified_filter(
     surprise = max(float(np.max(mean_nis(d.t_s, run_sideslip(d.t_s, d.inputs, found.parameters)))) for d in drives)
     part = FilterPart(found.parameters, nis_limit=1.5 * surprise, limits=found.limits)
     if any(d.beta_rad is None for d in drives) or effort.folds < 2:
-        return part
+        return replace(part, band_scale=UNJUDGED_BAND_SCALE)
     ratios = []
     for number, (rest, block) in enumerate(_blocks(drives, effort.folds)):
         what = f"band, block {number + 1}"
