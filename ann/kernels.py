@@ -2,13 +2,14 @@
 
 Everything fixed is in one array `blob`, everything that moves in one array `memory`, so that a call costs little:
 
-    blob   = n_features, n_members, hidden, n_clusters, n_filters, n_integrals, hold,
+    blob   = n_features, n_members, hidden, n_clusters, n_filters, n_integrals, hold, curvature,
              filter times (s), integral times (s), x_o (k,), x_g (k,),
-             per member: W1 (h, k), b1 (h,), W2 (h,), b2           (outputs in rad)
+             per member: W1 transposed (k, h), b1 (h,), W2 (h,), b2           (outputs in rad)
              per cluster: mean (k,), inverse lower Cholesky factor (k, k), row by row
              band: 4 coefficients of log variance on 1, |ay|/10, log spread variance, log distance²
              distance² limit, memory time (s) of the verdict, speed limit
-    memory = begun, t, held, in-domain average, last sample (5,), filters (n_filters, 5), integrals (n_integrals,)
+    memory = begun, t, held, in-domain average, last sample (5,), filters (n_filters, 5 or 6),
+             integrals (n_integrals,)
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from numba import njit
 
 from hodograph.core.frames import Array
 
-HEAD, MEMORY_HEAD, SAMPLE = 7, 4, 5
+HEAD, MEMORY_HEAD, SAMPLE = 8, 4, 5
 STEER_JUMP_RAD = 0.05  # a larger step of the road-wheel angle in one sample is a spike, unless it stays
 HELD_AT_MOST = 3
 TRUSTED_SHARE = 0.8  # of the recent past that must lie in the domain
 (V_X, STEER, ACC_Y, ACC_X, YAW_RATE) = range(5)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def features(blob: Array, memory: Array, t_s: float, sample: Array, out: Array) -> bool:
     """Advance the memory to `t_s` with one sample (5,) and fill out (k,); False while an input is missing."""
     n_filters, n_integrals, hold = int(blob[4]), int(blob[5]), blob[6] > 0
@@ -62,6 +63,12 @@ def features(blob: Array, memory: Array, t_s: float, sample: Array, out: Array) 
             out[k] = memory[place]
             place += 1
             k += 1
+        if blob[7] > 0:
+            curvature = last[YAW_RATE] / max(last[V_X], 1.0)
+            memory[place] = keep * memory[place] + (1.0 - keep) * curvature
+            out[k] = memory[place]
+            place += 1
+            k += 1
     slip_rate = (last[ACC_Y] - last[YAW_RATE] * last[V_X]) / max(last[V_X], 1.0)
     for i in range(n_integrals):
         tau = blob[HEAD + n_filters + i]
@@ -73,7 +80,19 @@ def features(blob: Array, memory: Array, t_s: float, sample: Array, out: Array) 
     return whole
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
+def tansig(x: float) -> float:
+    """tanh by a rational function (Eigen's, error below 1e-6): plain arithmetic, which the compiler puts in lanes."""
+    x = min(max(x, -7.9), 7.9)
+    s = x * x
+    p = 2.00018790482477e-13 - 2.76076847742355e-16 * s
+    p = 5.12229709037114e-08 + s * (-8.60467152213735e-11 + s * p)
+    p = 4.89352455891786e-03 + s * (6.37261928875436e-04 + s * (1.48572235717979e-05 + s * p))
+    q = 4.89352518554385e-03 + s * (2.26843463243900e-03 + s * (1.18534705686654e-04 + s * 1.19825839466702e-06))
+    return x * p / q
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def ensemble(blob: Array, x: Array, out: Array) -> None:
     """out = (mean, variance over the members, squared distance to the nearest cluster) for features x (k,)."""
     k, members, hidden, clusters = int(blob[0]), int(blob[1]), int(blob[2]), int(blob[3])
@@ -83,15 +102,20 @@ def ensemble(blob: Array, x: Array, out: Array) -> None:
         z[j] = (x[j] - blob[at + j]) * blob[at + k + j] - 1.0
     at += 2 * k
     total = square = 0.0
+    a = np.empty(hidden)
     for _ in range(members):
         b1 = at + hidden * k
         y = blob[b1 + 2 * hidden]
         for i in range(hidden):
-            a = blob[b1 + i]
-            row = at + i * k
-            for j in range(k):
-                a += blob[row + j] * z[j]
-            y += blob[b1 + hidden + i] * (1.0 - 2.0 / (math.exp(2.0 * a) + 1.0))  # tanh
+            a[i] = blob[b1 + i]
+        for j in range(k):
+            row = at + j * hidden
+            for i in range(hidden):
+                a[i] += blob[row + i] * z[j]
+        for i in range(hidden):
+            a[i] = tansig(a[i])
+        for i in range(hidden):
+            y += blob[b1 + hidden + i] * a[i]
         total += y
         square += y * y
         at = b1 + 2 * hidden + 1
@@ -101,17 +125,17 @@ def ensemble(blob: Array, x: Array, out: Array) -> None:
         distance = 0.0
         row = at + k
         for i in range(k):
-            a = 0.0
+            d = 0.0
             for j in range(i + 1):
-                a += blob[row + j] * (z[j] - blob[at + j])
-            distance += a * a
+                d += blob[row + j] * (z[j] - blob[at + j])
+            distance += d * d
             row += k
         nearest = min(nearest, distance)
         at += k + k * k
     out[0], out[1], out[2] = mean, max(square / members - mean * mean, 0.0), nearest
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def step(blob: Array, memory: Array, t_s: float, sample: Array, out: Array) -> None:
     """One sample (5,): out (4,) = (β rad, its 1-sigma rad, 1 if valid, squared distance from the training domain)."""
     k = int(blob[0])
@@ -134,14 +158,14 @@ def step(blob: Array, memory: Array, t_s: float, sample: Array, out: Array) -> N
     out[1], out[2], out[3] = math.exp(0.5 * log_var), 1.0 if valid else 0.0, distance
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def run(blob: Array, memory: Array, t_s: Array, samples: Array, out: Array) -> None:
     """`step` over samples (n, 5) into out (n, 4)."""
     for i in range(t_s.shape[0]):
         step(blob, memory, t_s[i], samples[i], out[i])
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def run_features(blob: Array, memory: Array, t_s: Array, samples: Array, out: Array) -> None:
     """`features` over samples (n, 5) into out (n, k); NaN where an input is missing."""
     for i in range(t_s.shape[0]):

@@ -32,17 +32,19 @@ V_MIN_MPS = 3.0
 class MemorySpec:
     """What a network sees: each channel low-passed at `filters_hz` (0: as it is), and (ay - v r)/v leakily integrated.
 
-    `hold_spikes` keeps a steering angle that jumps for a sample or two. All strictly causal.
+    `curvature` adds r/v through the same filters; `hold_spikes` keeps a steering angle that jumps for a sample or two.
+    All strictly causal.
     """
 
     filters_hz: tuple[float, ...] = (0.0,)
     integrals_s: tuple[float, ...] = ()
     hold_spikes: bool = False
+    curvature: bool = False
 
     @property
     def n_features(self) -> int:
         """Width of what the network sees."""
-        return len(CHANNELS) * len(self.filters_hz) + len(self.integrals_s)
+        return (len(CHANNELS) + self.curvature) * len(self.filters_hz) + len(self.integrals_s)
 
     @property
     def times_s(self) -> list[float]:
@@ -57,8 +59,8 @@ class MemorySpec:
     @property
     def head(self) -> list[float]:
         """First numbers of the kernel's blob, for no network yet."""
-        counts = [self.n_features, 0, 0, 0, len(self.filters_hz), len(self.integrals_s), float(self.hold_spikes)]
-        return [*map(float, counts), *self.times_s]
+        counts = [self.n_features, 0, 0, 0, len(self.filters_hz), len(self.integrals_s), self.hold_spikes]
+        return [*map(float, counts), float(self.curvature), *self.times_s]
 
     def features(self, t_s: Array, inputs: Array) -> Array:
         """(n, k) for inputs (n, 5) as CHANNELS; NaN where one is missing."""
@@ -111,7 +113,7 @@ class VsaNetwork:
         parts: list[Array] = [np.array(head), first.x_o, first.x_g]
         for net in self.members:
             offset = (net.b2 - net.y_b) / net.y_g + net.y_o
-            parts += [net.W1.ravel(), net.b1, net.W2 / net.y_g, np.array([offset])]
+            parts += [net.W1.T.ravel(), net.b1, net.W2 / net.y_g, np.array([offset])]
         for mean, factor in zip(self.domain.means, self.domain.inverse_factors, strict=True):
             parts += [mean, factor.ravel()]
         parts += [self.band, np.array([self.domain.limit, self.domain.memory_s, V_MIN_MPS])]
@@ -185,7 +187,9 @@ def network_from_bytes(data: bytes, source: str) -> VsaNetwork:
             if header["channels"] != dict(CHANNELS):
                 raise ModelError(f"{source}: trained on other channels: {', '.join(header['channels'])}")
             spec = header["memory"]
-            memory = MemorySpec(tuple(spec["filters_hz"]), tuple(spec["integrals_s"]), spec["hold_spikes"])
+            memory = MemorySpec(
+                tuple(spec["filters_hz"]), tuple(spec["integrals_s"]), spec["hold_spikes"], spec["curvature"]
+            )
             members = tuple(
                 TansigNet(W1, b1, W2, b2, file["x_o"], file["x_g"], x_b, y_o, y_g, y_b)
                 for W1, b1, W2, (x_b, y_o, y_g, y_b, b2) in zip(
