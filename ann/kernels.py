@@ -140,7 +140,7 @@ def step(blob: Array, memory: Array, t_s: float, sample: Array, out: Array) -> N
     """One sample (5,): out (4,) = (β rad, its 1-sigma rad, 1 if valid, squared distance from the training domain)."""
     k = int(blob[0])
     x = np.empty(k)
-    dt = t_s - memory[1]
+    dt = t_s - memory[1] if memory[0] > 0 else 0.0
     whole = features(blob, memory, t_s, sample, x)
     if memory[0] == 0:
         out[0] = out[1] = out[3] = np.nan

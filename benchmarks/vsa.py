@@ -59,14 +59,14 @@ def line(name: str, scores: list[VsaScore], target: float | None, delay: float |
 
 
 def plain_static(train: VsaDrive, test: VsaDrive) -> list[VsaScore]:
-    """The seed's network as it stands: five raw inputs, 10 neurons, best of 3 starts; it has no band."""
+    """The seed's network as it stands: five raw inputs, 10 neurons, best of 2 starts; it has no band."""
     scores = []
     for seed in SEEDS:
-        net = TansigRegressor(10, n_starts=3, max_iter=60, random_state=seed).fit(train.inputs, train.beta_rad)
+        net = TansigRegressor(10, n_starts=2, max_iter=60, random_state=seed).fit(train.inputs, train.beta_rad)
         scores.append(score(test, _bare(test, net.predict(test.inputs))))
         if seed == 0:
             spread = ", ".join(f"{np.degrees(r):.3f}" for r in net.held_out_rmse_)
-            print(f"(seed 0: its three starts on the held-out tenth: {spread} deg)")
+            print(f"(seed 0: its starts on the held-out tenth: {spread} deg)")
     return scores
 
 
@@ -90,7 +90,10 @@ def choice(train: VsaDrive) -> None:
         ((1.0,), (0.15, 0.6)),
     ):
         _choice(examples, MemorySpec(filters_hz, integrals_s, hold_spikes=True))
-    _choice(examples, RECIPES["memory"].memory)
+    _choice(examples, replace(RECIPES["memory"].memory, curvature=True))
+    print(
+        "  (r/v was a second attempt, made after the first evaluation; on the last third it gave 0.264, so it is not used)"
+    )
 
 
 def _choice(examples: list[TrainingDrive], memory: MemorySpec) -> None:
@@ -187,15 +190,15 @@ def simulated_car(lm_memory: VsaModel, lm_hybrid: VsaModel) -> None:
     part = identified_filter([train], None, Effort(), lambda *_: None)
     run = VsaModel(VsaKind.EKF, None, part).run(test.t_s, test.inputs)
     line("filter (vsa identify)", [score(test, run)], 0.45, delay_s(test, run))
-    models = [train_model(VsaKind.MEMORY, [train], seed=seed) for seed in range(3)]
-    line("memory, 3 seeds", [score(test, m.run(test.t_s, test.inputs)) for m in models], None)
+    memory = train_model(VsaKind.MEMORY, [train])
+    line("memory, one seed", [score(test, memory.run(test.t_s, test.inputs))], None)
     table_head("a network on a car it was not trained for must say so: look at 'valid'")
     whole = lm()
     for name, model, drive in (
         ("250 LM memory on TUM 12", lm_memory, test),
         ("250 LM memory on TUM 2", lm_memory, train),
         ("250 LM hybrid on TUM 12", lm_hybrid, test),
-        ("TUM memory on the 250 LM", models[0], whole),
+        ("TUM memory on the 250 LM", memory, whole),
     ):
         line(name, [score(drive, model.run(drive.t_s, drive.inputs))], None)
 

@@ -117,6 +117,15 @@ def test_slow_missing_and_spikes(network: VsaNetwork) -> None:
     assert not network.run(d.t_s, inputs).valid.any()
 
 
+def test_one_odd_sample_at_the_start_does_not_condemn_the_drive(network: VsaNetwork) -> None:
+    d = drive(7)
+    inputs = d.inputs.copy()
+    inputs[0] *= 5.0
+    got = network.run(d.t_s + 1000.0, inputs)  # a clock that does not start at zero
+    assert not got.valid[0]
+    assert got.valid[300:].mean() > 0.9
+
+
 def test_saved_as_plain_arrays(network: VsaNetwork) -> None:
     data = network.to_bytes()
     again = network_from_bytes(data, "x.npz")
