@@ -87,6 +87,8 @@ def print_info(console: Console, log: LogReader, health: Mapping[str, StreamHeal
         if longest and span_ns is not None:
             at_s = (longest[0].t_ns - span_ns[0]) / 1e9
             console.print(f"{name}: longest gap {longest[0].duration_s:.3f} s, at {at_s:.1f} s")
+    for name in log.raw_streams:
+        console.print(f"{name}: {log.rows(name)} chunks of raw bytes")
     kinds = Counter(str(event.kind) for event in log.events)
     if kinds:
         console.print("events: " + ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())))
