@@ -1,0 +1,43 @@
+"""numba with the settings every kernel here shares: cached, without the GIL, vectorised, and typed for mypy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+os.environ.setdefault("NUMBA_SLP_VECTORIZE", "1")  # read when numba is imported: packs the lane kernels
+
+import numba
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+FAST = frozenset({"contract", "reassoc", "nsz", "arcp"})
+"""Rounding may change, NaN and infinity may not be assumed away: a diverging step must be seen."""
+
+USER_FORCE = numba.types.void(
+    numba.float64, numba.float64[::1], numba.float64[::1], numba.float64[::1], numba.float64[::1]
+)
+"""Signature of a user force: (t_s, q, qd, parameters, force) adds to `force`, shape (n,)."""
+
+
+def njit(function: F) -> F:
+    """Compile `function` when first called, keep the machine code on disk, release the GIL while it runs."""
+    compiled = numba.njit(cache=True, nogil=True, fastmath=set(FAST), error_model="numpy")(function)
+    return cast(F, compiled)
+
+
+def user_force(function: Callable[..., None]) -> Any:
+    """Compile a user force `f(t_s, q, qd, parameters, force)`; it must add to `force`, and may not allocate per call.
+
+    The result goes into `Stepper(..., force=...)`. It runs inside the kernels, without Python and without the GIL.
+    """
+    return numba.cfunc(USER_FORCE)(function)
+
+
+def _nothing(t_s: float, q: Any, qd: Any, parameters: Any, force: Any) -> None:
+    return
+
+
+NO_FORCE: Any = numba.cfunc(USER_FORCE, cache=True)(_nothing)
+"""The user force of a mechanism that has none."""
