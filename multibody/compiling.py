@@ -22,8 +22,19 @@ USER_FORCE = numba.types.void(
 
 
 def njit(function: F) -> F:
-    """Compile `function` when first called, keep the machine code on disk, release the GIL while it runs."""
-    compiled = numba.njit(cache=True, nogil=True, fastmath=set(FAST), error_model="numpy")(function)
+    """Compile `function` when first called, keep the machine code on disk, release the GIL while it runs.
+
+    Kernels allocate nothing and their callers hold the arrays, so reference counting is off: it cost more than half.
+    """
+    compiled = numba.njit(cache=True, nogil=True, fastmath=set(FAST), error_model="numpy", _nrt=False)(function)
+    return cast(F, compiled)
+
+
+def inlined(function: F) -> F:
+    """The same for small kernels on hot paths: their many array arguments are not passed but merged into the caller."""
+    compiled = numba.njit(
+        cache=True, nogil=True, fastmath=set(FAST), error_model="numpy", _nrt=False, forceinline=True
+    )(function)
     return cast(F, compiled)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hodograph.multibody.compiling import njit
+from hodograph.multibody.compiling import inlined, njit
 from hodograph.multibody.kernels.constraints import accelerations, carry_multipliers, evaluate, rates, set_guides
 from hodograph.multibody.kernels.linear import add_jacobian, add_mass, factorise, norm, refresh_mass, solve
 from hodograph.multibody.kernels.loads import add_tangents, generalised_forces
@@ -18,7 +18,7 @@ from hodograph.multibody.tables import Array, Tables, Work
 EVERY_ITERATION, EVERY_STEP, WHEN_SLOW = 0, 1, 2
 
 
-@njit
+@inlined
 def refactor(tables: Tables, work: Work, penalty: Array, h: float, q: Array, qd: Array) -> None:
     """W = M + h/2 C + h²/4 K + Jᵀ p J at the evaluated q."""
     w = work.w
@@ -31,7 +31,7 @@ def refactor(tables: Tables, work: Work, penalty: Array, h: float, q: Array, qd:
     factorise(tables.factor, w)
 
 
-@njit
+@inlined
 def correction(tables: Tables, work: Work, penalty: Array, quarter: float, qdd: Array) -> None:
     """work.rhs = W⁻¹ (h²/4 (Q − M qdd) − Jᵀ μ − J₀ᵀ p Φ)."""
     rhs, force, phi, mu = work.rhs, work.force, work.phi, work.mu
@@ -49,7 +49,7 @@ def correction(tables: Tables, work: Work, penalty: Array, quarter: float, qdd: 
     solve(tables.factor, work.w, rhs)
 
 
-@njit
+@inlined
 def pull_back(tables: Tables, work: Work, penalty: Array, gap: Array, x: Array) -> None:
     """x −= W⁻¹ J₀ᵀ p gap: projection of velocities or accelerations."""
     rhs = work.rhs
@@ -65,7 +65,7 @@ def pull_back(tables: Tables, work: Work, penalty: Array, gap: Array, x: Array) 
         x[i] += rhs[i]
 
 
-@njit
+@inlined
 def augmented_step(
     tables: Tables,
     work: Work,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import cos, sin
 
-from hodograph.multibody.compiling import njit
+from hodograph.multibody.compiling import inlined, njit
 from hodograph.multibody.tables import Array, Index, Rows
 
 SWITCH = 0.7
@@ -22,7 +22,7 @@ def choose_branches(rows: Rows, q: Array, branch: Index) -> int:
     return changed
 
 
-@njit
+@inlined
 def carry_multipliers(rows: Rows, q: Array, branch: Index, mu: Array) -> int:
     """Choose branches and hand a multiplier over when its angle switches, so that the torque on the angle stays."""
     changed = 0
@@ -43,7 +43,7 @@ def carry_multipliers(rows: Rows, q: Array, branch: Index, mu: Array) -> int:
     return changed
 
 
-@njit
+@inlined
 def set_guides(rows: Rows, t_s: float, inputs: Array, guide: Array) -> None:
     """Value, rate and acceleration of every guide at time t."""
     par = rows.guide_par
@@ -59,7 +59,7 @@ def set_guides(rows: Rows, t_s: float, inputs: Array, guide: Array) -> None:
                 guide[k, d] += inputs[source, d]
 
 
-@njit
+@inlined
 def evaluate(rows: Rows, q: Array, branch: Index, guide: Array, jac: Array, phi: Array) -> None:
     """Jacobian slots and constraint values at q; the idle row of an angle is zero."""
     start, col, lin = rows.start, rows.col, rows.lin
@@ -94,7 +94,7 @@ def evaluate(rows: Rows, q: Array, branch: Index, guide: Array, jac: Array, phi:
         phi[rows.guide[k, 0]] -= guide[k, 0]
 
 
-@njit
+@inlined
 def rates(rows: Rows, jac: Array, guide: Array, qd: Array, out: Array) -> None:
     """out = Φ_q qd + Φ_t."""
     start, col = rows.start, rows.col
@@ -107,7 +107,7 @@ def rates(rows: Rows, jac: Array, guide: Array, qd: Array, out: Array) -> None:
         out[rows.guide[k, 0]] -= guide[k, 1]
 
 
-@njit
+@inlined
 def bilinear(rows: Rows, branch: Index, x: Array, y: Array, out: Array) -> None:
     """out_i = xᵀ S_i y, without the sines and cosines; idle rows zero."""
     start, col = rows.start, rows.col
@@ -125,7 +125,7 @@ def bilinear(rows: Rows, branch: Index, x: Array, y: Array, out: Array) -> None:
         out[idle] = 0.0
 
 
-@njit
+@inlined
 def accelerations(rows: Rows, q: Array, qd: Array, branch: Index, guide: Array, out: Array) -> None:
     """out = Φ_q_dot qd + Φ_t_dot: the acceleration problem is Φ_q qdd = −out (seed 002, eq. 3.40 corrected)."""
     bilinear(rows, branch, qd, qd, out)

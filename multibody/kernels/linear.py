@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from hodograph.multibody.compiling import njit
+from hodograph.multibody.compiling import inlined, njit
 from hodograph.multibody.tables import Array, Factor, Mass, Rows
 
 ZERO, ONE = np.uint64(0), np.uint32(1)  # unsigned sums stay unsigned: no test for negative indices
 
 
-@njit
+@inlined
 def add_jacobian(rows: Rows, factor: Factor, jac: Array, penalty: Array, w: Array) -> None:
     """w += Jᵀ diag(penalty) J."""
     start, dest = rows.start, factor.jacobian
@@ -25,7 +25,7 @@ def add_jacobian(rows: Rows, factor: Factor, jac: Array, penalty: Array, w: Arra
                 t += ONE
 
 
-@njit
+@inlined
 def add_mass(mass: Mass, factor: Factor, q: Array, w: Array) -> None:
     """w = mass matrix at q (what was in w is gone)."""
     constant = factor.mass
@@ -39,7 +39,7 @@ def add_mass(mass: Mass, factor: Factor, q: Array, w: Array) -> None:
             w[mass.wheel_dest[k, 3 + d]] -= half * q[a + d]
 
 
-@njit
+@inlined
 def factorise(factor: Factor, w: Array) -> float:
     """In place: unit lower factor below the diagonal, inverse pivots on it; returns the smallest pivot."""
     start, update = factor.start, factor.update
@@ -61,7 +61,7 @@ def factorise(factor: Factor, w: Array) -> float:
     return smallest
 
 
-@njit
+@inlined
 def solve(factor: Factor, w: Array, b: Array) -> None:
     """b becomes the solution; b is in the order of the coordinates."""
     order, start, row = factor.order, factor.start, factor.row
@@ -79,7 +79,7 @@ def solve(factor: Factor, w: Array, b: Array) -> None:
         b[order[k]] = x
 
 
-@njit
+@inlined
 def refresh_mass(mass: Mass, q: Array, val: Array) -> None:
     """The entries of the mass matrix that depend on q."""
     for k in range(len(mass.wheel_inertia)):
@@ -90,7 +90,7 @@ def refresh_mass(mass: Mass, q: Array, val: Array) -> None:
             val[mass.wheel_val[k, 6 + d]] = val[mass.wheel_val[k, 9 + d]] = -half * q[a + d]
 
 
-@njit
+@inlined
 def mass_times(mass: Mass, val: Array, x: Array, out: Array) -> None:
     """out = M x."""
     start, col = mass.start, mass.col
@@ -101,7 +101,7 @@ def mass_times(mass: Mass, val: Array, x: Array, out: Array) -> None:
         out[i] = s
 
 
-@njit
+@inlined
 def jacobian_times(rows: Rows, jac: Array, x: Array, out: Array) -> None:
     """out = J x."""
     start, col = rows.start, rows.col
@@ -112,7 +112,7 @@ def jacobian_times(rows: Rows, jac: Array, x: Array, out: Array) -> None:
         out[i] = s
 
 
-@njit
+@inlined
 def add_transposed(rows: Rows, jac: Array, y: Array, out: Array) -> None:
     """out += Jᵀ y."""
     start, col = rows.start, rows.col
@@ -121,7 +121,7 @@ def add_transposed(rows: Rows, jac: Array, y: Array, out: Array) -> None:
             out[col[a]] += jac[a] * y[i]
 
 
-@njit
+@inlined
 def norm(x: Array) -> float:
     """Euclidean length."""
     s = 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hodograph.multibody.compiling import njit
+from hodograph.multibody.compiling import inlined, njit
 from hodograph.multibody.tables import Array, Loads, Mass
 
 
@@ -24,7 +24,7 @@ def curve_at(loads: Loads, which: int, x: float) -> tuple[float, float]:
     return value, curve[k, 2] + d * (2.0 * curve[k, 3] + 3.0 * d * curve[k, 4])
 
 
-@njit
+@inlined
 def spring_state(
     loads: Loads, s: int, q: Array, qd: Array
 ) -> tuple[float, float, float, float, float, float, float, float]:
@@ -63,7 +63,7 @@ def spring_law(
     return force + more, stiffness, damping
 
 
-@njit
+@inlined
 def generalised_forces(
     loads: Loads, mass: Mass, inputs: Array, applied: Array, q: Array, qd: Array, out: Array
 ) -> None:
