@@ -11,7 +11,7 @@ from typing import Any
 
 from hodograph.multibody.compiling import inlined, njit
 from hodograph.multibody.kernels.constraints import accelerations, carry_multipliers, evaluate, rates, set_guides
-from hodograph.multibody.kernels.linear import add_jacobian, add_mass, factorise, norm, refresh_mass, solve
+from hodograph.multibody.kernels.linear import add_jacobian, add_mass, factorise, mass_times, norm, refresh_mass, solve
 from hodograph.multibody.kernels.loads import add_tangents, generalised_forces
 from hodograph.multibody.tables import Array, Tables, Work
 
@@ -63,6 +63,49 @@ def pull_back(tables: Tables, work: Work, penalty: Array, gap: Array, x: Array) 
     solve(tables.factor, work.w, rhs)
     for i in range(len(x)):
         x[i] += rhs[i]
+
+
+@njit
+def frozen_projection(tables: Tables, work: Work, penalty: Array, gap0: Array, x: Array, tolerance: float) -> bool:
+    """The nearest x with J x + gap0 = 0 in the metric of the mass, by a factor that is some steps old.
+
+    The direction must be the Jacobian of now: with the old one every projection would push the motion a little.
+    """
+    rows, rhs, dx, eta, rate = tables.rows, work.rhs, work.a, work.tau, work.rate
+    start, col, jac, jac0 = rows.start, rows.col, work.jac, work.jac0
+    for i in range(len(dx)):
+        dx[i] = 0.0
+    for i in range(len(eta)):
+        eta[i] = 0.0
+    last = 1e300
+    for _ in range(8):
+        mass_times(tables.mass, work.mass, dx, rhs)
+        for i in range(len(rhs)):
+            rhs[i] = -rhs[i]
+        for i in range(len(eta)):
+            gap = gap0[i]
+            for a in range(start[i], start[i + 1]):
+                gap += jac[a] * x[col[a]]
+            rate[i] = gap
+            y = penalty[i] * gap
+            for a in range(start[i], start[i + 1]):
+                rhs[col[a]] -= jac[a] * eta[i] + jac0[a] * y
+        solve(tables.factor, work.w, rhs)
+        change = norm(rhs)
+        for i in range(len(dx)):
+            dx[i] += rhs[i]
+            x[i] += rhs[i]
+        for i in range(len(eta)):
+            y = rate[i]
+            for a in range(start[i], start[i + 1]):
+                y += jac0[a] * rhs[col[a]]
+            eta[i] += penalty[i] * y
+        if change <= tolerance:
+            return True
+        if change > 0.5 * last:
+            return False
+        last = change
+    return False
 
 
 @inlined
@@ -139,21 +182,33 @@ def augmented_step(
         last = size
     work.control[0] = max(contraction, 1e-4) if iterations > 1 else min(2.0 * max(contraction, 1e-4), 1.0)
     evaluate(rows, q, work.branch, work.guide, work.jac, phi)
-    for _ in range(3):
-        rates(rows, work.jac, work.guide, qd, rate)
-        if norm(rate) <= options[3]:
-            break
-        pull_back(tables, work, penalty, rate, qd)
-    accelerations(rows, q, qd, work.branch, work.guide, work.target)
-    for _ in range(3):
+    if refresh == WHEN_SLOW:
         for i in range(m):
-            y = work.target[i]
-            for a in range(start[i], start[i + 1]):
-                y += work.jac[a] * qdd[col[a]]
-            rate[i] = y
-        if norm(rate) <= 100.0 * options[3]:
-            break
-        pull_back(tables, work, penalty, rate, qdd)
+            work.target[i] = 0.0
+        for k in range(len(work.guide)):
+            work.target[rows.guide[k, 0]] = -work.guide[k, 1]
+        if not frozen_projection(tables, work, penalty, work.target, qd, options[3]):
+            refactor(tables, work, penalty, h, q, qd)
+            cost[1] += 1.0
+            frozen_projection(tables, work, penalty, work.target, qd, options[3])
+        accelerations(rows, q, qd, work.branch, work.guide, work.target)
+        frozen_projection(tables, work, penalty, work.target, qdd, 100.0 * options[3])
+    else:
+        for _ in range(3):
+            rates(rows, work.jac, work.guide, qd, rate)
+            if norm(rate) <= options[3]:
+                break
+            pull_back(tables, work, penalty, rate, qd)
+        accelerations(rows, q, qd, work.branch, work.guide, work.target)
+        for _ in range(3):
+            for i in range(m):
+                y = work.target[i]
+                for a in range(start[i], start[i + 1]):
+                    y += work.jac[a] * qdd[col[a]]
+                rate[i] = y
+            if norm(rate) <= 100.0 * options[3]:
+                break
+            pull_back(tables, work, penalty, rate, qdd)
     for i in range(m):
         multiplier[i] = mu[i] * per_h2
     cost[0] += iterations
