@@ -22,7 +22,7 @@ def _any_version() -> Iterator[None]:
         yield
 
 
-def _solve(exudyn: Any, mbs: Any, h_s: float, steps: int, *, index2: bool) -> float:
+def _solve(exudyn: Any, mbs: Any, h_s: float, steps: int, *, index2: bool, every: int = 1) -> float:
     """Run the simulation; returns the seconds of CPU the solver took."""
     settings = exudyn.SimulationSettings()
     settings.timeIntegration.numberOfSteps = steps
@@ -36,7 +36,7 @@ def _solve(exudyn: Any, mbs: Any, h_s: float, steps: int, *, index2: bool) -> fl
     settings.timeIntegration.newton.relativeTolerance = 1e-8
     settings.timeIntegration.newton.absoluteTolerance = 1e-10
     settings.solutionSettings.writeSolutionToFile = False
-    settings.solutionSettings.sensorsWritePeriod = h_s
+    settings.solutionSettings.sensorsWritePeriod = h_s * every
     settings.timeIntegration.simulateInRealtime = False
     settings.displayStatistics = False
     started = time.thread_time()
@@ -54,11 +54,12 @@ def planar(
     *,
     slider: tuple[int, float] | None = None,
     index2: bool = False,
+    record: bool = True,
 ) -> tuple[Array, float]:
     """Uniform bars (start, end, mass); joints link the end of bar i with the start of bar j (−1: ground).
 
     `slider` = (bar, mass): the end of that bar carries a mass and keeps its height. Returns the angle of the first
-    bar at every step (steps+1,) and the solver's CPU time.
+    bar at every step (steps+1,), only at both ends without `record`, and the solver's CPU time.
     """
     import exudyn
     from exudyn import itemInterface as item
@@ -113,7 +114,7 @@ def planar(
         )
     )
     mbs.Assemble()
-    seconds = _solve(exudyn, mbs, h_s, steps, index2=index2)
+    seconds = _solve(exudyn, mbs, h_s, steps, index2=index2, every=1 if record else steps)
     data = np.array(mbs.GetSensorStoredData(sensor))
     first = bars[0][1] - bars[0][0]
     return data[:, 3] + float(np.arctan2(first[1], first[0])), seconds

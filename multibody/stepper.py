@@ -17,6 +17,7 @@ from hodograph.multibody.kernels.explicit import run_explicit
 from hodograph.multibody.kernels.linear_implicit import run_linear_implicit
 from hodograph.multibody.kinematics import consistent, matrices_r_s, reselect, start_state
 from hodograph.multibody.model import Model, State
+from hodograph.multibody.tables import FRESH
 
 BREAK_EVEN = 0.10
 """Below this ratio of degrees of freedom to coordinates, independent coordinates are the cheaper linearly implicit step."""
@@ -189,14 +190,18 @@ class Stepper:
         """Set a generalised force (n,) for the following steps."""
         self.work.applied[:] = force
 
+    def forget(self) -> None:
+        """Drop what earlier steps left to save iterations; the next run is then bit for bit that of a new stepper."""
+        self.work.control[:] = FRESH
+
     def start(self, qd: Array | None = None) -> State:
         """The model's start position, velocities made consistent, exact accelerations under this stepper's forces."""
-        self.work.control[:2] = (1.0, 0.0)
+        self.forget()
         return start_state(self.model, qd, work=self.work, force=self.force)
 
     def repair(self, state: State) -> State:
         """The nearest consistent state with exact accelerations, e.g. after a filter's correction."""
-        self.work.control[:2] = (1.0, 0.0)
+        self.forget()
         return consistent(self.model, state.t_s, state.q, state.qd, work=self.work, force=self.force)
 
     def step(self, state: State, h_s: float) -> tuple[State, StepCost]:

@@ -120,6 +120,10 @@ class Work(NamedTuple):
     control: Array  # (8,) what a method remembers between steps: contraction, drift control, …
 
 
+FRESH = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1e300)
+"""Work.control of a method that has not stepped yet."""
+
+
 def work_for(tables: Tables, independent: Index, inputs: int, parameters: Array) -> Work:
     """Fresh buffers for a state of the model."""
     n, m = len(tables.mass.start) - 1, len(tables.rows.const)
@@ -132,5 +136,5 @@ def work_for(tables: Tables, independent: Index, inputs: int, parameters: Array)
         np.zeros(m), np.zeros(m), np.zeros(m),
         np.ones(len(tables.rows.angle), dtype=np.uint32), np.zeros((len(tables.rows.guide), 3)), given, np.zeros(n),
         parameters.copy(), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros((17, n)),
-        np.zeros((f, n)), np.zeros((f, f)), np.zeros(f), independent.copy(), np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
+        np.zeros((f, n)), np.zeros((f, f)), np.zeros(f), independent.copy(), np.array(FRESH),
     )  # fmt: skip

@@ -125,17 +125,24 @@ def augmented_step(
 ) -> bool:
     """One step to t + h, in place; options = (tolerance, iterations, refresh, projection tolerance).
 
-    work.control = (contraction of the last step, step of the frozen factor). False when Newton does not converge.
+    The predictor extrapolates the acceleration of the step before. work.control = (contraction of the last step, its size,
+    …, its end at [7]) is memory that saves iterations and changes results within the tolerance only. False when
+    Newton does not converge.
     """
     rows, mu, phi, rate = tables.rows, work.mu, work.phi, work.rate
     tolerance, limit, refresh = options[0], int(options[1]), int(options[2])
     quarter, per_h, per_h2 = 0.25 * h * h, 2.0 / h, 4.0 / (h * h)
     n, m = len(q), len(mu)
     start, col, jac0 = rows.start, rows.col, work.jac0
+    before = work.stage[16]
+    trend = 1.0 if abs(work.control[7] - t_s) < 1e-6 * h and work.control[1] == h else 0.0
     for i in range(n):
-        move = h * (qd[i] + 0.5 * h * qdd[i])
-        q[i] += move
-        qd[i] += h * qdd[i]
+        guess = qdd[i] + trend * (qdd[i] - before[i])
+        speed = qd[i] + 0.5 * h * (qdd[i] + guess)
+        before[i] = qdd[i]
+        q[i] += 0.5 * h * (qd[i] + speed)
+        qd[i] = speed
+        qdd[i] = guess
     switched = carry_multipliers(rows, q, work.branch, multiplier)
     for i in range(m):
         mu[i] = quarter * multiplier[i]
@@ -209,6 +216,7 @@ def augmented_step(
             if norm(rate) <= 100.0 * options[3]:
                 break
             pull_back(tables, work, penalty, rate, qdd)
+    work.control[7] = t_s + h
     for i in range(m):
         multiplier[i] = mu[i] * per_h2
     cost[0] += iterations

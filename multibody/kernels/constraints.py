@@ -28,9 +28,10 @@ def carry_multipliers(rows: Rows, q: Array, branch: Index, mu: Array) -> int:
     changed = 0
     for k in range(len(branch)):
         angle = q[rows.angle[k, 2]]
-        s, c = sin(angle), cos(angle)
+        s = sin(angle)
         best = 1 if abs(s) < SWITCH else 0
         if branch[k] != best:
+            c = cos(angle)
             sine, cosine = rows.angle[k, 0], rows.angle[k, 1]
             if best == 1:
                 mu[sine] = -mu[cosine] * s / c
@@ -77,15 +78,15 @@ def evaluate(rows: Rows, q: Array, branch: Index, guide: Array, jac: Array, phi:
         phi[i] = 0.5 * value - const[i]
     for k in range(len(branch)):
         angle = q[rows.angle[k, 2]]
-        s, c = sin(angle), cos(angle)
+        s, c = rows.amplitude[k] * sin(angle), rows.amplitude[k] * cos(angle)
         sine, cosine = rows.angle[k, 0], rows.angle[k, 1]
         if branch[k] == 1:
-            phi[sine] -= rows.amplitude[k] * s
-            jac[rows.angle[k, 3]] = -rows.amplitude[k] * c
+            phi[sine] -= s
+            jac[rows.angle[k, 3]] = -c
             idle = cosine
         else:
-            phi[cosine] -= rows.amplitude[k] * c
-            jac[rows.angle[k, 4]] = rows.amplitude[k] * s
+            phi[cosine] -= c
+            jac[rows.angle[k, 4]] = s
             idle = sine
         phi[idle] = 0.0
         for a in range(start[idle], start[idle + 1]):
