@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 FOLDERS := $(patsubst %/py.typed,%,$(wildcard */py.typed))
 
-.PHONY: demo test lint types unit examples docs soak fuzz bench clean
+.PHONY: demo test lint types unit examples docs soak bench clean
 .DEFAULT_GOAL := demo
 
 demo: $(VENV)/.for-demo
@@ -27,6 +27,7 @@ unit: $(VENV)/.for-dev
 examples: $(VENV)/.for-dev
 	$(BIN)/python -m examples
 
+docs: export NO_MKDOCS_2_WARNING=1
 docs: $(VENV)/.for-dev
 	$(BIN)/mkdocs build --strict --quiet
 

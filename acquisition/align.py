@@ -31,6 +31,7 @@ MIN_CORRELATION = 0.6
 MIN_SIGNIFICANCE = 6.0  # of the correlation, in standard deviations of chance; thousands of lags are tried
 MIN_LEAD = 3.0  # … and over the best lag elsewhere, else the drive repeats itself
 MAX_DRIFT = 500e-6  # two crystals differ by less
+MAX_DRIFT_STD = 100e-6  # a drift known no better is not worth telling
 _DRIFT_WINDOWS = 12
 _DRIFT_WINDOWS_MIN = 4  # fewer, and one bad window decides the slope
 _DRIFT_WINDOW_MIN_S = 30.0
@@ -41,7 +42,7 @@ class Alignment:
     """An event stamped T in `stream_b` is stamped T + `offset_s` in `stream_a`; both on the log's clock.
 
     With drift the offset holds at `t_ref_ns` (stamp of stream b, middle of the common time) and grows by `drift_ppm`
-    µs per second; None when the common time is too short to tell. `correlation` is that of the two signals once
+    µs per second; None when the data cannot tell it. `correlation` is that of the two signals once
     aligned, without its `sign`; `offset_from_first_rows_s` is the offset with each stream counted from its first row.
     """
 
@@ -73,8 +74,12 @@ class Alignment:
             f"{self.correlation:.3f} over {self.common_s:.0f} s"
         )
         if self.drift_ppm is None or self.drift_std_ppm is None:
-            return words + "; too short to tell a drift."
-        return words + f"; drift {self.drift_ppm:+.1f} ppm (1-sigma {self.drift_std_ppm:.1f})."
+            words += "; too little to tell a drift."
+        else:
+            words += f"; drift {self.drift_ppm:+.1f} ppm (1-sigma {self.drift_std_ppm:.1f})."
+        if abs(self.offset_from_first_rows_s - offset_s) < 1e-3:
+            return words
+        return words + f" With each stream counted from its own first row: {self.offset_from_first_rows_s:+.3f} s."
 
     def as_json(self) -> dict[str, object]:
         """Plain values for `json.dumps`."""
@@ -177,7 +182,7 @@ def _believe(match: _Match, names: str) -> None:
     if match.lead < MIN_LEAD:
         raise HodographError(
             f"{names} cannot be aligned: the drive repeats itself and other lags fit as well ({best} at "
-            f"{match.lag_s:.2f} s from first row to first row); bound the offset to be searched"
+            f"{match.lag_s:.2f} s from first row to first row); bound the offset (info --max-offset S)"
         )
 
 
@@ -195,7 +200,8 @@ def _best_lag(a: Signal, b: Signal, bounds_s: tuple[float, float] | None) -> _Ma
     if not allowed.any():
         return None
     independent = np.maximum(count / samples_per_independent(xa, ok_a, xb, ok_b) - 3, 0.0)
-    score = np.where(allowed, np.arctanh(np.minimum(np.abs(correlation), 0.999999)) * np.sqrt(independent), 0.0)
+    fisher = np.arctanh(np.minimum(np.abs(correlation), 0.999999))
+    score = np.where(allowed, fisher * np.sqrt(independent), 0.0)
     k = int(np.argmax(score))
     near = np.abs(lags_s - lags_s[k]) <= peak_width_s(correlation, k, step_s)
     return _Match(
@@ -206,8 +212,21 @@ def _best_lag(a: Signal, b: Signal, bounds_s: tuple[float, float] | None) -> _Ma
         1 if correlation[k] >= 0 else -1,
         float(abs(correlation[k])),
         float(score[k]),
-        float((score[k] - np.max(score[~near], initial=0.0)) / np.sqrt(2)),
+        _lead(k, fisher, independent, np.where(near, 0.0, score), float(score[k])),
     )
+
+
+def _lead(k: int, fisher: Array, independent: Array, rival_score: Array, best_score: float) -> float:
+    """By how many standard deviations lag `k` is better than any other.
+
+    Lags that chance cannot explain (the lap before) must fit worse, however much time they share; among the others
+    the most significant one counts.
+    """
+    rivals = rival_score >= MIN_SIGNIFICANCE
+    if not rivals.any():
+        return float((best_score - np.max(rival_score)) / np.sqrt(2))
+    rival = int(np.argmax(np.where(rivals, fisher, 0.0)))
+    return float((fisher[k] - fisher[rival]) / np.sqrt(1 / independent[k] + 1 / independent[rival]))
 
 
 def _gridded(signal: Signal, step_s: float, window_s: float) -> tuple[Array, NDArray[np.bool_]]:
@@ -223,9 +242,11 @@ def _refined(match: _Match, a: _Side, b: _Side, names: str) -> Alignment:
     end_s = min(match.a.t_s[-1], match.b.t_s[-1] + match.lag_s)
     middle_s = (begin_s + end_s) / 2
     windows = _window_lags(match, grid_s, begin_s, end_s)
+    told = len(windows) >= _DRIFT_WINDOWS_MIN
+    line = _robust_line(windows[:, 0] - middle_s, windows[:, 1], windows[:, 2]) if told else None
     slope, slope_std = None, None
-    if windows.shape[0] >= _DRIFT_WINDOWS_MIN:
-        lag_s, slope, lag_std_s, slope_std = _robust_line(windows[:, 0] - middle_s, windows[:, 1], windows[:, 2])
+    if line is not None and line[3] <= MAX_DRIFT_STD and abs(line[1]) <= MAX_DRIFT:
+        lag_s, slope, lag_std_s, slope_std = line
     else:
         whole = _peak(match, grid_s, match.lag_s)
         if whole is None:

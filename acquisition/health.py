@@ -1,8 +1,9 @@
 """Is this stream healthy? Rate, jitter, gaps, drops and missing values of one stream of a log.
 
 Timing is judged on the best clock the stream has: the sensor's own stamps when nearly every row has one and they run
-forward, else the arrival stamps of the log. Arrival stamps come in bursts (one chunk of bytes, many rows, one stamp);
-a burst then counts as one step, and the rate as rows per burst over the time from burst to burst.
+forward, else the log's (arrival when it was live, the file's time column when it was imported). Arrival stamps come in
+bursts (one chunk of bytes, many rows, one stamp); a burst then counts as one step, and the rate as rows per burst over
+the time from burst to burst.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from numpy.typing import NDArray
 from hodograph.core import NO_SENSOR_TIME_NS
 
 if TYPE_CHECKING:
-    pass
+    from hodograph.acquisition.log import LogReader
 
-Clock = Literal["sensor", "arrival"]
+Clock = Literal["sensor", "log"]
 Times = NDArray[np.int64]
 
 GAP_FACTOR = 1.5  # a step is a gap when it is longer than this times the 90th percentile of all steps
@@ -27,7 +28,7 @@ LISTED_GAPS = 20  # how many gaps a report lists, the longest first
 _BURST_SHARE = 0.005  # rows closer than this share of a long (98th percentile) step came in one burst
 _BURST_TIME = 0.05  # … provided that bursts take less than this share of the time: a slow stream with gaps is no burst
 _MERGED_ROWS = 0.1  # fewer merged rows than this are duplicates, not a bursty stream
-_STAMPED = 0.9  # share of rows with a sensor stamp below which the arrival clock is the better one
+_STAMPED = 0.9  # share of rows with a sensor stamp below which the log's clock is the better one
 _BACKWARD = 0.01  # share of backward steps above which a sensor clock is not believed
 
 
@@ -104,24 +105,38 @@ def _known(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
+def stream_health(log: LogReader, stream: str) -> StreamHealth:
+    """What a log knows about one of its streams; channels are read one at a time, so that a long log fits."""
+    nan_share, t_ns, t_sensor_ns = {}, np.empty(0, dtype=np.int64), None
+    for k, channel in enumerate(log.schema(stream).names):
+        data = log.numpy(stream, channels=[channel])
+        if k == 0:
+            t_ns, t_sensor_ns = data.t_ns, data.t_sensor_ns
+        if missing := int(np.count_nonzero(np.isnan(data[channel]))):
+            nan_share[channel] = missing / len(data)
+    drops = sum(event.count for event in log.events if event.kind == "drop" and event.stream == stream)
+    first, last = (int(t_ns[0]), int(t_ns[-1])) if t_ns.size else (None, None)
+    return StreamHealth(stream, int(t_ns.size), first, last, timing_of(t_ns, t_sensor_ns), drops, nan_share)
+
+
 def timing_of(t_ns: Times, t_sensor_ns: Times | None = None) -> Timing:
-    """Rate, jitter and gaps of rows stamped `t_ns` (n,) at arrival and `t_sensor_ns` (n,) by the sensor, if it does."""
-    clock: Clock = "arrival"
+    """Rate, jitter and gaps of rows stamped `t_ns` (n,) by the log and `t_sensor_ns` (n,) by the sensor, if it does."""
+    clock: Clock = "log"
     stamps, rows_t_ns = t_ns, t_ns
     if t_sensor_ns is not None and _is_sane(t_sensor_ns):
         clock = "sensor"
         stamped = t_sensor_ns != NO_SENSOR_TIME_NS
         stamps, rows_t_ns = t_sensor_ns[stamped], t_ns[stamped]
     steps_ns = np.diff(stamps)
+    counts = (int(np.count_nonzero(steps_ns == 0)), int(np.count_nonzero(steps_ns < 0)))
+    if not (steps_ns > 0).any():
+        nan = float("nan")
+        return Timing(clock, nan, nan, nan, nan, nan, 0, (), *counts)
     leaders, rows_per_burst = _bursts(steps_ns)
     steps_s = np.diff(stamps[leaders]) / 1e9
     forward = steps_s > 0
     starts_t_ns = rows_t_ns[leaders][:-1][forward]
     steps_s = steps_s[forward]
-    counts = (int(np.count_nonzero(steps_ns == 0)), int(np.count_nonzero(steps_ns < 0)))
-    if steps_s.size == 0:
-        nan = float("nan")
-        return Timing(clock, nan, nan, nan, nan, nan, 0, (), *counts)
     step_s = float(np.median(steps_s))
     limit_s = GAP_FACTOR * float(np.percentile(steps_s, 90))
     is_gap = steps_s > limit_s
@@ -151,20 +166,15 @@ def _is_sane(t_sensor_ns: Times) -> bool:
 
 
 def _bursts(steps_ns: Times) -> tuple[NDArray[np.bool_], float]:
-    """(mask (n,) of the rows that open a burst, rows per burst) for n - 1 steps; every row opens one if none burst."""
-    everyone = np.ones(steps_ns.size + 1, dtype=np.bool_)
+    """(mask (n,) of the rows that open a burst, rows per burst) for n - 1 steps; without bursts every row opens one."""
     positive = steps_ns[steps_ns > 0]
-    if positive.size == 0:
-        return everyone, 1.0
     joined = (steps_ns >= 0) & (steps_ns <= _BURST_SHARE * np.percentile(positive, 98))
     if steps_ns[joined].sum() > _BURST_TIME * positive.sum():
         joined = steps_ns == 0
-    leaders = everyone
-    leaders[1:] = ~joined
-    rows_per_burst = leaders.size / np.count_nonzero(leaders)
+    leaders = np.concatenate([[True], ~joined])
     if np.count_nonzero(joined) < _MERGED_ROWS * steps_ns.size:
-        rows_per_burst = 1.0
-    return leaders, float(rows_per_burst)
+        return leaders, 1.0
+    return leaders, leaders.size / int(np.count_nonzero(leaders))
 
 
 def _longest(starts_t_ns: Times, durations_s: NDArray[np.float64]) -> tuple[Gap, ...]:

@@ -21,3 +21,117 @@ columns = [
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from hodograph.acquisition.lines import LineColumn, LineDecoder
+from hodograph.core import Reading, SettingsError, StreamSchema, settings_from_text
+
+RIG_VERSION = 1
+_RESERVED = "events"
+
+
+class Decoder(Protocol):
+    """Bytes of one sensor → readings of one stream, in chunks of any size."""
+
+    @property
+    def schema(self) -> StreamSchema:
+        """The stream that comes out."""
+
+    def feed(self, chunk: bytes, t_ns: int) -> list[Reading]:
+        """Readings that `chunk`, arrived at `t_ns`, completes."""
+
+    def flush(self) -> list[Reading]:
+        """Readings that are complete though nothing follows; what comes next does not continue what was."""
+
+
+@dataclass(frozen=True, slots=True)
+class SensorLink:
+    """The way to one sensor: its port, what it speaks, and for `lines` what each field of a line is."""
+
+    port: str
+    protocol: Literal["nmea", "lines"]
+    baud: int = 115_200
+    rate_hz: float | None = None
+    accept_missing_checksum: bool = False  # nmea
+    columns: tuple[LineColumn, ...] = ()  # lines
+    delimiter: str = ","  # lines
+    time_unit: str | None = None  # lines
+
+    def __post_init__(self) -> None:
+        if not self.port:
+            raise ValueError("port is empty, want e.g. /dev/ttyUSB0")
+        if self.baud <= 0:
+            raise ValueError(f"baud is {self.baud}, want > 0")
+        if self.rate_hz is not None and not self.rate_hz > 0:
+            raise ValueError(f"rate_hz is {self.rate_hz}, want > 0")
+        if self.protocol == "lines":
+            if not self.columns:
+                raise ValueError("protocol lines needs columns: what each field of a line is")
+            if self.accept_missing_checksum:
+                raise ValueError("accept_missing_checksum is for protocol nmea")
+            self.decoder("check")
+        elif self.columns or self.time_unit is not None or self.delimiter != ",":
+            raise ValueError("columns, delimiter and time_unit are for protocol lines")
+
+    def decoder(self, name: str) -> Decoder:
+        """A fresh decoder whose stream is called `name`."""
+        if self.protocol == "lines":
+            return LineDecoder(
+                name, self.columns, delimiter=self.delimiter, time_unit=self.time_unit, rate_hz=self.rate_hz
+            )
+        from hodograph.acquisition.nmea import ChecksumPolicy, NmeaDecoder
+
+        policy = ChecksumPolicy.ACCEPT_MISSING if self.accept_missing_checksum else ChecksumPolicy.REQUIRE
+        return NmeaDecoder(name, policy)
+
+
+@dataclass(frozen=True, slots=True)
+class Rig:
+    """All sensors of a rig by name; `text` is the file as it was, comments included, to be kept in every log."""
+
+    name: str
+    sensors: Mapping[str, SensorLink]
+    text: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.sensors:
+            raise ValueError("a rig needs at least one sensor, [sensors.NAME]")
+        ports: dict[str, str] = {}
+        for name, link in self.sensors.items():
+            if name == _RESERVED or name.endswith("_raw"):
+                raise ValueError(f"a sensor cannot be called {name!r}: the log uses that name itself")
+            link.decoder(name)
+            if link.port in ports:
+                raise ValueError(f"sensors {ports[link.port]} and {name} share the port {link.port}")
+            ports[link.port] = name
+
+
+@dataclass(frozen=True, slots=True)
+class _RigFile:
+    schema: int
+    name: str
+    sensors: dict[str, SensorLink]
+
+    def __post_init__(self) -> None:
+        if self.schema != RIG_VERSION:
+            raise ValueError(f"schema is {self.schema}, this version reads {RIG_VERSION}")
+        Rig(self.name, self.sensors)
+
+
+def load_rig(path: str | Path) -> Rig:
+    """The rig file at `path`; `SettingsError` says what is wrong and in which line."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(str(path), f"cannot be read: {error}") from error
+    return rig_from_text(text, source=str(path))
+
+
+def rig_from_text(text: str, source: str = "rig") -> Rig:
+    """Same for TOML text already at hand; `source` is named in errors."""
+    file = settings_from_text(text, _RigFile, source=source)
+    return Rig(file.name, file.sensors, text)

@@ -8,6 +8,8 @@ import serial
 
 from hodograph.core import TransportError
 
+_GONE = (serial.SerialException, OSError, TypeError)  # TypeError: pyserial's, when the port is closed under it
+
 
 class SerialPort:
     """An open port; `read` gives whatever is waiting, `b""` when nothing came within the time-out.
@@ -28,10 +30,15 @@ class SerialPort:
     def read(self) -> bytes:
         """Everything that has arrived; waits for the first byte until the time-out."""
         try:
-            first = self._serial.read(1)
-            return first + self._serial.read(self._serial.in_waiting) if first else b""
-        except (serial.SerialException, OSError, TypeError) as error:  # TypeError: pyserial's, when closed under it
-            raise TransportError(f"{self.port}: gone while reading ({error})") from error
+            first: bytes = self._serial.read(1)
+        except _GONE as error:
+            raise TransportError(f"{self.port}: gone while reading; is it unplugged?") from error
+        if not first:
+            return b""
+        try:
+            return first + self._serial.read(self._serial.in_waiting)
+        except _GONE:  # gone this instant: keep what came, the next read will say so
+            return first
 
     def close(self) -> None:
         """Closes the port; a port that has gone closes silently."""

@@ -1,0 +1,1 @@
+"""Measurements that RESULTS.md reports: `python -m benchmarks [NAME …]`."""

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import click
 import typer
-
-from hodograph.core.errors import HodographError
 
 app = typer.Typer(
     name="hodograph",
@@ -21,6 +19,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+class ImportFormat(StrEnum):
+    """What `import` reads; the same names as in `acquisition.importers.FORMATS`."""
+
+    NMEA = "nmea"
+    CSV = "csv"
+
+
+class ExportFormat(StrEnum):
+    """What `export` writes; the same names as in `replay.exporters.FORMATS`."""
+
+    CSV = "csv"
+    MF4 = "mf4"
+    PARQUET = "parquet"
+
 
 LogPath = Annotated[Path, typer.Argument(help="A log folder (NAME.drive).", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
@@ -61,15 +75,18 @@ def record(
     out: Annotated[Path, typer.Option("-o", "--out", help="The log to write, NAME.drive.", show_default=False)],
     seconds: Annotated[float | None, typer.Option(help="Stop after that long; else with Ctrl-C.", min=0.0)] = None,
     vehicle: Annotated[Path | None, typer.Option(help="Vehicle file to keep inside the log.")] = None,
+    fsync: Annotated[
+        float, typer.Option(help="Force data to disk every so many seconds; 0: every batch.", min=0.0)
+    ] = 5.0,
     json: Json = False,
 ) -> None:
-    """Record the sensors of a rig into a log; everything read is on disk within a second.
+    """Record the sensors of a rig into a log that survives a crash, minus at most a second.
 
     Example: hodograph record rig.toml -o monday.drive
     """
     from hodograph.cli.recording import run_record
 
-    run_record(rig, out, seconds=seconds, vehicle=vehicle, as_json=json)
+    run_record(rig, out, seconds=seconds, vehicle=vehicle, fsync_s=fsync, as_json=json)
 
 
 @app.command("import")
@@ -77,7 +94,8 @@ def import_(
     files: Annotated[list[Path], typer.Argument(help="One or more files of the same recording.", show_default=False)],
     out: Annotated[Path, typer.Option("-o", "--out", help="The log to write, NAME.drive.", show_default=False)],
     format_: Annotated[
-        str | None, typer.Option("--format", help="nmea or csv; by default from the file names.", show_default=False)
+        ImportFormat | None,
+        typer.Option("--format", help="By default from the content of the files.", show_default=False),
     ] = None,
     mapping: Annotated[
         Path | None,
@@ -109,16 +127,25 @@ def import_(
 @app.command()
 def export(
     log: LogPath,
-    to: Annotated[str, typer.Option("--to", help="csv, mf4 or parquet.", show_default=False)],
-    out: Annotated[Path, typer.Option("-o", "--out", help="File to write.", show_default=False)],
+    to: Annotated[ExportFormat, typer.Option("--to", help="Format to write.", show_default=False)],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "-o",
+            "--out",
+            help="File to write; CSV and Parquet: NAME_STREAM.csv when there are several streams.",
+            show_default=False,
+        ),
+    ],
     streams: Annotated[str | None, typer.Option(help="Only these streams, comma-separated.")] = None,
     channels: Annotated[str | None, typer.Option(help="Only these channels, comma-separated.")] = None,
-    rate: Annotated[float | None, typer.Option(help="CSV: one raster at that many Hz for all streams.")] = None,
+    rate: Annotated[float | None, typer.Option(help="One raster at that many Hz for all streams.")] = None,
     t_min: Annotated[float | None, typer.Option(help="From that many seconds after the log's start.")] = None,
     t_max: Annotated[float | None, typer.Option(help="Until that many seconds after the log's start.")] = None,
     display_units: Annotated[
         bool, typer.Option("--display-units", help="Degrees, km/h, bar and g instead of SI; names change with them.")
     ] = False,
+    utc: Annotated[bool, typer.Option("--utc", help="Add a column with date and time (CSV, Parquet).")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")] = False,
     json: Json = False,
 ) -> None:
@@ -138,6 +165,7 @@ def export(
         t_min_s=t_min,
         t_max_s=t_max,
         display_units=display_units,
+        utc=utc,
         overwrite=force,
         as_json=json,
     )
@@ -149,6 +177,10 @@ def info(
     align: Annotated[
         tuple[str, str] | None,
         typer.Option(metavar="A B", help="Offset and drift between the clocks of two streams.", show_default=False),
+    ] = None,
+    max_offset: Annotated[
+        float | None,
+        typer.Option(metavar="S", help="With --align: search offsets up to that many seconds.", show_default=False),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -162,16 +194,26 @@ def info(
     """
     from hodograph.cli.inspecting import run_info
 
-    run_info(log, align=align, as_json=json)
+    run_info(log, align=align, max_offset_s=max_offset, as_json=json)
 
 
 def run() -> None:
     """Entry point: a broken world is one line on stderr and exit code 1; wrong usage is 2."""
     try:
         app()
-    except HodographError as error:
-        click.echo(f"hodograph: {error}", err=True)
-        sys.exit(1)
     except BrokenPipeError:  # `hodograph info … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except Exception as error:
+        from hodograph.core.errors import HodographError
+
+        if not isinstance(error, HodographError | OSError):
+            raise
+        typer.echo(f"hodograph: {_one_line(error)}", err=True)
+        sys.exit(1)
+
+
+def _one_line(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}" if error.filename else error.strerror
+    return " ".join(str(error).split())

@@ -16,7 +16,7 @@ from hodograph.core import StreamData
 
 @dataclass(frozen=True, slots=True)
 class RawData:
-    """Raw bytes of one source as they stood in the file: `chunks[i]` belongs to `t_ns[i]` (n,) int64, non-decreasing."""
+    """Raw bytes of one source as they stood in the file: `chunks[i]` belongs to `t_ns[i]`, (n,) non-decreasing."""
 
     name: str
     t_ns: NDArray[np.int64]

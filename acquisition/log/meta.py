@@ -69,7 +69,7 @@ def write_meta(folder: Path, meta: LogMeta) -> None:
 def read_meta(path: Path) -> LogMeta:
     """The header at `path`; `LogError` when it is damaged or from a newer version, `OSError` when it is not there."""
     try:
-        text = path.read_text(encoding="utf-8", newline="")
+        text = path.read_bytes().decode("utf-8")
         table = tomllib.loads(text)
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise LogError(f"{path}: damaged: {error}") from error

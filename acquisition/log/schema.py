@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from hodograph.acquisition.log.framing import SEAL_KEY
 from hodograph.core import Channel, Frame, StreamSchema
 
 FORMAT_VERSION = "1"
@@ -11,6 +12,8 @@ TIME = "t_ns"
 SENSOR_TIME = "t_sensor_ns"
 EVENTS = "events"
 RAW_SUFFIX = "_raw"
+BATCH_KEY = "batch_s"  # a batch spans at most this
+FSYNC_KEY = "fsync_every_s"  # … and is forced to disk after at most this, or "never"
 
 
 def arrow_schema(schema: StreamSchema) -> pa.Schema:
@@ -43,6 +46,27 @@ def events_schema() -> pa.Schema:
 def stream_metadata(name: str, description: str, kind: str) -> dict[str, str]:
     """The schema metadata that every segment carries."""
     return {"hodograph": FORMAT_VERSION, "stream": name, "kind": kind, "description": description}
+
+
+def with_policy(schema: pa.Schema, batch_s: float, fsync_every_s: str) -> pa.Schema:
+    """`schema` with what a reader needs to bound the loss of a crash."""
+    return schema.with_metadata({**schema.metadata, BATCH_KEY: repr(float(batch_s)), FSYNC_KEY: fsync_every_s})
+
+
+def bare_schema(schema: pa.Schema) -> pa.Schema:
+    """`schema` without what belongs to one segment only (its seal and write policy)."""
+    own = {SEAL_KEY, BATCH_KEY, FSYNC_KEY}
+    return schema.with_metadata({k: v for k, v in segment_metadata(schema).items() if k not in own})
+
+
+def same_columns(a: pa.Schema, b: pa.Schema) -> bool:
+    """Whether two segments can be one stream: the same columns with the same types, units and frames."""
+
+    def essence(schema: pa.Schema) -> list[tuple[str, pa.DataType, str, str]]:
+        fields = [(f, _text(f.metadata)) for f in schema]
+        return [(f.name, f.type, text.get("unit", ""), text.get("frame", "")) for f, text in fields]
+
+    return essence(a) == essence(b)
 
 
 def stream_schema(schema: pa.Schema) -> StreamSchema:

@@ -1,0 +1,202 @@
+"""What a table means: the mapping file, which turns columns of text into channels in SI.
+
+```toml
+schema = 1
+description = "what this is, whose it is, under which licence"   # kept in the log
+vehicle = "my-car.toml"             # optional: a vehicle file beside the mapping, copied into the log
+ignore = ["results_*.csv"]          # files that may be named on the command line but are no recordings
+
+[[table]]                           # one per kind of file; the first whose pattern fits a file's name takes it
+files = "run_*.csv"                 # or ["*.csv", "*.txt"]; with one table only, a file named outright may be called
+                                    # anything, the pattern then only chooses from folders
+delimiter = ","                     # ",", ";", "\\t" …, or "whitespace": any run of blanks
+skip_rows = 0                       # lines before the header
+header_rows = 1                     # 0: no header. Of several, the first has the names, the others units, sources …
+comment = "#"                       # lines that begin so are skipped; in front of a header row it is taken off
+trusted_columns = 10                # header and rows disagree in length: only the first so many columns are usable
+encoding = "utf-8"
+decimal = "."                       # or ","
+missing = ["nan", "---"]            # texts that mean "the sensor did not say" → NaN; an empty field always does …
+blank = "missing"                   # … unless "unchanged": then it repeats the value above
+
+[table.time]                        # one of three:
+column = "t"                        # a) a number, in `unit`
+unit = "s"
+# column = ["date", "time"]         # b) date and time as text: the columns, joined by a blank, in this `format`
+# format = "%Y/%m/%d %H:%M:%S.%f"
+# rate_hz = 100                     # c) no time in the file: rows come at this rate
+clock = "boot"                      # "boot": from a zero of its own (power-on, start of the run); "utc": since 1970;
+                                    # "gpst": calendar of GPS time, converted to UTC by the leap seconds of its date
+date = "2025-07-08"                 # the number counts from this day's midnight (clock utc or gpst)
+starts_with = "gnss"                # clock boot only: nobody knows its zero, so let this table's first row
+                                    # coincide with the first row of that stream; `info --align` then finds the rest
+
+[[table.stream]]                    # a table may hold several streams
+name = "imu"
+description = ""
+rate_hz = 100                       # nominal, optional
+dtype = "float64"                   # or "float32": how the log stores it
+changed = ["time"]                  # keep only rows where one of these columns changed: the others repeat old values
+sensor_time = { column = …, … }     # the sensor's own stamp, written like table.time
+
+[table.stream.channels]             # our name, which ends in its SI unit = where it comes from
+acc_x_mps2 = { column = "ax", unit = "g", sign = -1, frame = "body", description = "…" }
+quality = { column = 6, unit = "1", values = { "1" = 4, "2" = 5 } }    # columns by number count from 1
+speed_mps = { column = "speed", where = "200: obd", unit = "m/s" }     # `where`: text in another header row
+wheel_angle_rad = { column = "ticks", scale = 0.00520833, offset = 0, unit = "rev" }
+beta_cg_rad = { column = "beta", unit = "rad", reference = true }      # what estimates are judged against
+```
+
+A channel's value is `sign * (scale * number + offset)`, then taken from `unit` to SI. `values` replaces the number (or
+text) in the file first; a value it does not list is an error. Signs bring axes to ours: x forward, y left, z up.
+"""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass, field
+from datetime import date as calendar_date
+from typing import Literal
+
+from hodograph.core import Channel, Frame, StreamSchema, unit_named
+
+WHITESPACE = "whitespace"
+ColumnName = str | int  # the name in the header, or its number, from 1
+
+
+@dataclass(frozen=True, slots=True)
+class TimeMapping:
+    """How rows are stamped: by a column, by several as text, or by their number at a fixed rate."""
+
+    column: ColumnName | tuple[ColumnName, ...] | None = None
+    unit: str = "s"
+    format: str | None = None
+    rate_hz: float | None = None
+    clock: Literal["boot", "utc", "gpst"] = "boot"
+    date: str | None = None
+    starts_with: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.column is None) == (self.rate_hz is None):
+            raise ValueError("time needs either `column` or `rate_hz`")
+        if self.rate_hz is not None and not self.rate_hz > 0:
+            raise ValueError(f"rate_hz is {self.rate_hz}, want > 0")
+        if self.format is None and isinstance(self.column, tuple):
+            raise ValueError("several time columns need a `format`")
+        if unit_named(self.unit).si not in ("s", "ns"):
+            raise ValueError(f"{self.unit!r} is no unit of time")
+        if self.clock == "boot":
+            if self.format is not None or self.date is not None:
+                raise ValueError('a date or a `format` needs clock = "utc" or "gpst"')
+        elif self.starts_with is not None or self.rate_hz is not None:
+            raise ValueError(f'`starts_with` and `rate_hz` need clock = "boot", not {self.clock!r}')
+        if self.date is not None:
+            calendar_date.fromisoformat(self.date)
+
+    @property
+    def columns(self) -> tuple[ColumnName, ...]:
+        """The columns it is made of, in order; none at a fixed rate."""
+        if self.column is None:
+            return ()
+        return self.column if isinstance(self.column, tuple) else (self.column,)
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelMapping:
+    """Where a channel comes from: si = to_si(sign * (scale * number + offset), unit)."""
+
+    column: ColumnName
+    unit: str
+    where: str | None = None
+    sign: Literal[1, -1] = 1
+    scale: float = 1.0
+    offset: float = 0.0
+    values: dict[str, float] = field(default_factory=dict)
+    frame: Frame = Frame.NONE
+    description: str = ""
+    reference: bool = False
+
+    def __post_init__(self) -> None:
+        unit_named(self.unit)
+        if self.scale == 0:
+            raise ValueError("scale is 0, want another number")
+
+
+@dataclass(frozen=True, slots=True)
+class StreamMapping:
+    """One stream of a table."""
+
+    name: str
+    channels: dict[str, ChannelMapping]
+    description: str = ""
+    rate_hz: float | None = None
+    dtype: Literal["float64", "float32"] = "float64"
+    changed: tuple[ColumnName, ...] = ()
+    sensor_time: TimeMapping | None = None
+
+    def __post_init__(self) -> None:
+        self.schema()
+        if self.sensor_time is not None and self.sensor_time.column is None:
+            raise ValueError("sensor_time needs a `column`")
+
+    def schema(self, name: str | None = None) -> StreamSchema:
+        """The stream as a log knows it, under its own or another name."""
+        channels = tuple(
+            Channel(channel, unit_named(source.unit).si, source.frame, self.rate_hz, source.description)
+            for channel, source in self.channels.items()
+        )
+        return StreamSchema(name or self.name, channels, self.dtype, self.description)
+
+
+@dataclass(frozen=True, slots=True)
+class TableMapping:
+    """One kind of file: how its text is laid out, how its rows are timed, which streams it holds."""
+
+    files: str | tuple[str, ...]
+    time: TimeMapping
+    stream: tuple[StreamMapping, ...]
+    delimiter: str = ","
+    skip_rows: int = 0
+    header_rows: int = 1
+    comment: str = ""
+    trusted_columns: int | None = None
+    encoding: str = "utf-8"
+    decimal: Literal[".", ","] = "."
+    missing: tuple[str, ...] = ()
+    blank: Literal["missing", "unchanged"] = "missing"
+
+    def __post_init__(self) -> None:
+        if not self.stream:
+            raise ValueError("a table needs at least one [[table.stream]]")
+        if self.delimiter != WHITESPACE and len(self.delimiter.encode()) != 1:
+            raise ValueError(f"delimiter is {self.delimiter!r}, want one character or {WHITESPACE!r}")
+        if self.delimiter == self.decimal:
+            raise ValueError(f"delimiter and decimal are both {self.decimal!r}")
+        if self.skip_rows < 0 or self.header_rows < 0:
+            raise ValueError("skip_rows and header_rows count lines, want 0 or more")
+        try:
+            codecs.lookup(self.encoding)
+        except LookupError:
+            raise ValueError(f"encoding {self.encoding!r} is unknown, want e.g. utf-8, latin-1 or utf-16") from None
+        if self.trusted_columns is not None and self.trusted_columns < 1:
+            raise ValueError(f"trusted_columns is {self.trusted_columns}, want 1 or more")
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """Patterns of the file names it takes."""
+        return (self.files,) if isinstance(self.files, str) else self.files
+
+
+@dataclass(frozen=True, slots=True)
+class MappingFile:
+    """A mapping file."""
+
+    schema: Literal[1]
+    table: tuple[TableMapping, ...]
+    description: str = ""
+    vehicle: str | None = None
+    ignore: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.table:
+            raise ValueError("a mapping needs at least one [[table]]")

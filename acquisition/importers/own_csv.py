@@ -1,0 +1,57 @@
+"""The mapping of a CSV file that needs none: what our own export writes, names in SI and a row of units.
+
+t_s,speed_mps,course_compass_rad
+s,m/s,rad
+0.0,12.1,1.57
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+from hodograph.acquisition.importers.mapping import ChannelMapping, StreamMapping, TableMapping, TimeMapping
+from hodograph.core import HodographError, ImportFormatError
+
+_TIME, _SENSOR_TIME, _DATE = "t_s", "t_sensor_s", "utc"
+
+
+def own_csv_mapping(path: Path) -> TableMapping:
+    """The layout of a file of that kind, one stream named after the file; `ImportFormatError` for any other."""
+    names, units = _heading(path)
+    if names[:1] != [_TIME] or units[:1] != ["s"] or len(names) != len(units) or len(names) < 2:
+        raise ImportFormatError(
+            f"{path}: nobody says what its columns mean: our own CSV starts with {_TIME} and has a row of units; "
+            "for another table write a mapping and give it with --mapping (docs/importing-tables.md, examples/mappings)"
+        )
+    sources = dict(zip(names, units, strict=True))
+    sensor_time = TimeMapping(_SENSOR_TIME) if _SENSOR_TIME in sources else None
+    stream = re.sub(r"[^a-z0-9]+", "_", path.stem.lower()).strip("_")
+    stream = stream if stream[:1].isalpha() else f"table_{stream}".rstrip("_")
+    try:
+        channels = {
+            name: ChannelMapping(number, unit)
+            for number, (name, unit) in enumerate(zip(names, units, strict=True), start=1)
+            if name not in (_TIME, _SENSOR_TIME, _DATE)
+        }
+        mapped = StreamMapping(stream, channels, sensor_time=sensor_time)
+    except (ValueError, HodographError) as error:
+        raise ImportFormatError(
+            f"{path}: {error}; export in SI, or write a mapping and give it with --mapping"
+        ) from error
+    return TableMapping(path.name, TimeMapping(_TIME), (mapped,), header_rows=2)
+
+
+def _heading(path: Path) -> tuple[list[str], list[str]]:
+    """Names and units: the first two rows."""
+    try:
+        if not path.read_bytes().strip():
+            raise ImportFormatError(f"{path}: the file is empty")
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = csv.reader(file)
+            return next(rows, []), next(rows, [])
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise ImportFormatError(f"{path}: not a text table; give its --format") from error
+    except OSError as error:
+        raise ImportFormatError(f"{path}: cannot be read: {error.strerror}") from error

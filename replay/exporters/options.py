@@ -1,0 +1,176 @@
+"""What to export and how: the choices of the user, and the columns that follow from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hodograph.acquisition.log import LogReader
+from hodograph.core import Channel, HodographError, StreamSchema, unit_named
+
+# SI unit: (display unit, what replaces the suffix of the name)
+DISPLAY_UNITS = {
+    "rad": ("deg", "deg"),
+    "rad/s": ("deg/s", "degps"),
+    "rad/s^2": ("deg/s^2", "degps2"),
+    "m/s": ("km/h", "kmh"),
+    "m/s^2": ("g", "g"),
+    "Pa": ("bar", "bar"),
+    "K": ("degC", "degc"),
+}
+YEAR_2000_NS = 946_684_800 * 10**9  # a clock that says less does not count from 1970
+
+
+@dataclass(frozen=True, slots=True)
+class ExportOptions:
+    """What of a log to write; the default is all of it, in SI, each stream with its own times.
+
+    `channels` are names (`speed_mps`, or `gnss.speed_mps` when several streams have one); `t_min_s` (included) and
+    `t_max_s` (not) count from the log's first row; `rate_hz` puts all streams on one raster; `utc` adds a
+    column with date and time; `on_rows(done, total)` is told about progress.
+    """
+
+    streams: tuple[str, ...] | None = None
+    channels: tuple[str, ...] | None = None
+    rate_hz: float | None = None
+    t_min_s: float | None = None
+    t_max_s: float | None = None
+    display_units: bool = False
+    utc: bool = False
+    overwrite: bool = False
+    on_rows: Callable[[int, int], None] | None = None
+
+    def __post_init__(self) -> None:
+        if self.rate_hz is not None and not 0 < self.rate_hz <= 1e6:
+            raise ValueError(f"rate_hz is {self.rate_hz}, want more than 0 and at most 1e6")
+        if self.t_min_s is not None and self.t_max_s is not None and self.t_min_s > self.t_max_s:
+            raise ValueError(f"t_min_s is {self.t_min_s}, later than t_max_s, which is {self.t_max_s}")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One exported channel: where it comes from, what it is called, and value = (SI value - offset) / scale."""
+
+    channel: Channel
+    name: str
+    unit: str
+    scale: float = 1.0
+    offset: float = 0.0
+
+    @property
+    def is_si(self) -> bool:
+        """Whether values go out as the log holds them."""
+        return self.scale == 1.0 and self.offset == 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The chosen columns of one stream; `sensor_time` says whether the sensor's own stamps go along."""
+
+    stream: str
+    columns: tuple[Column, ...]
+    description: str = ""
+    dtype: str = "float64"
+    sensor_time: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What an export takes from a log: its parts, the zero of `t_s`, and the limits of time on the log's clock."""
+
+    parts: tuple[Part, ...]
+    start_ns: int
+    t_min_ns: int | None
+    t_max_ns: int | None
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedFile:
+    """A file that was written: its rows and the streams in it."""
+
+    path: Path
+    rows: int
+    streams: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """Everything an export wrote."""
+
+    files: tuple[ExportedFile, ...]
+
+
+def select(log: LogReader, options: ExportOptions) -> Selection:
+    """The streams, columns and time limits that `options` mean in `log`; `HodographError` for a name it lacks."""
+    names = _chosen_streams(log, options.streams)
+    parts = _chosen_columns([log.schema(name) for name in names], options)
+    span_ns = log.span_ns
+    start_ns = span_ns[0] if span_ns is not None else 0
+    if options.utc and start_ns < YEAR_2000_NS:
+        raise HodographError(f"{log.path}: its clock ({log.meta.clock}) does not know the date: export without UTC")
+    limits = [None if t_s is None else start_ns + round(t_s * 1e9) for t_s in (options.t_min_s, options.t_max_s)]
+    return Selection(tuple(parts), start_ns, limits[0], limits[1], sum(log.rows(part.stream) for part in parts))
+
+
+def display_column(channel: Channel) -> Column:
+    """The channel in the unit that people read: degrees, km/h, bar, g, °C; deviations have no offset."""
+    if channel.unit not in DISPLAY_UNITS:
+        return Column(channel, channel.name, channel.unit)
+    symbol, ending = DISPLAY_UNITS[channel.unit]
+    unit = unit_named(symbol)
+    if unit.offset and "std" in channel.name.split("_"):
+        return Column(channel, channel.name, channel.unit)
+    stem = channel.name.removesuffix(unit_named(channel.unit).suffix)
+    return Column(channel, stem + ending, symbol, unit.scale, unit.offset)
+
+
+def unique_names(parts: Iterable[Part]) -> tuple[Part, ...]:
+    """The same parts, with `stream_` before every column name that several streams have."""
+    parts = tuple(parts)
+    counts: dict[str, int] = {}
+    for part in parts:
+        for column in part.columns:
+            counts[column.name] = counts.get(column.name, 0) + 1
+    return tuple(
+        replace(part, columns=tuple(_prefixed(column, part.stream, counts) for column in part.columns))
+        for part in parts
+    )
+
+
+def _prefixed(column: Column, stream: str, counts: dict[str, int]) -> Column:
+    if counts[column.name] == 1:
+        return column
+    return replace(column, name=f"{stream}_{column.name}")
+
+
+def _chosen_streams(log: LogReader, wanted: Sequence[str] | None) -> tuple[str, ...]:
+    if wanted is None:
+        wanted = log.streams
+    for name in wanted:
+        if name not in log.streams:
+            raise HodographError(f"{log.path}: no stream {name!r}; it has {', '.join(log.streams) or 'none'}")
+    if not wanted:
+        raise HodographError(f"{log.path}: nothing to export, the log has no streams")
+    return tuple(dict.fromkeys(wanted))
+
+
+def _chosen_columns(schemas: Sequence[StreamSchema], options: ExportOptions) -> list[Part]:
+    wanted = options.channels
+    known = {name for schema in schemas for c in schema.channels for name in (c.name, f"{schema.name}.{c.name}")}
+    missing = [name for name in wanted or () if name not in known]
+    if missing:
+        listed = "; ".join(f"{schema.name}: {', '.join(schema.names)}" for schema in schemas)
+        raise HodographError(f"no channel {missing[0]!r} in the chosen streams ({listed})")
+    parts = []
+    for schema in schemas:
+        chosen = [
+            channel
+            for channel in schema.channels
+            if wanted is None or channel.name in wanted or f"{schema.name}.{channel.name}" in wanted
+        ]
+        columns = tuple(display_column(c) if options.display_units else Column(c, c.name, c.unit) for c in chosen)
+        if columns:
+            parts.append(Part(schema.name, columns, schema.description, schema.dtype, wanted is None))
+    return parts
