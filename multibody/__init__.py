@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         start_state,
         velocity_sensitivity,
     )
+    from hodograph.multibody.lanes import LaneStepper
     from hodograph.multibody.mechanism import (
         Aligned,
         Angle,
@@ -71,6 +72,7 @@ _HOMES = {
         "consistent", "constraint_norms", "energy_j", "from_independent", "mass_matrix", "matrices_r_s", "reselect",
         "start_state", "velocity_sensitivity",
     ),
+    "lanes": ("LaneStepper",),
     "mechanism": (
         "Aligned", "Angle", "Bar", "Combination", "ConstantDistance", "CoordinateSpring", "Distance", "DotProduct",
         "Guided", "Linear", "Mechanism", "Particle", "PlanarBody", "Point", "PointForce", "RigidBody", "SpringDamper",
@@ -85,8 +87,8 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "Aligned", "Angle", "Bar", "Combination", "ConstantDistance", "CoordinateSpring", "Distance", "DotProduct",
-    "Formulation", "Guided", "Integrator", "Linear", "Mechanism", "Model", "Particle", "PlanarBody", "Point",
-    "PointForce", "Projection", "Refresh", "RigidBody", "Sensitivity", "SpringDamper", "State", "Station", "StepCost",
+    "Formulation", "Guided", "Integrator", "LaneStepper", "Linear", "Mechanism", "Model", "Particle", "PlanarBody",
+    "Point", "PointForce", "Projection", "Refresh", "RigidBody", "Sensitivity", "SpringDamper", "State", "Station", "StepCost",
     "StepOptions", "Stepper", "Torque", "Trajectory", "UnitVector", "Vector", "Wheel", "build", "consistent",
     "constraint_norms", "energy_j", "from_independent", "mass_matrix", "matrices_r_s", "read_mechanism", "reselect",
     "sensitivity", "shipped_mechanism", "shipped_mechanisms", "start_state", "user_force", "velocity_sensitivity",

@@ -182,7 +182,8 @@ def _check_declared(c: Coordinates, degrees: int) -> None:
         raise MechanismError(f"{mechanism.name} has {degrees} degrees of freedom, declared are {declared}")
     if mechanism.independent and len(mechanism.independent) != degrees:
         raise MechanismError(
-            f"{mechanism.name} has {degrees} degrees of freedom but {len(mechanism.independent)} independent coordinates"
+            f"{mechanism.name} has {degrees} degrees of freedom but {len(mechanism.independent)} independent "
+            "coordinates"
         )
 
 

@@ -15,6 +15,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 FAST = frozenset({"contract", "reassoc", "nsz", "arcp"})
 """Rounding may change, NaN and infinity may not be assumed away: a diverging step must be seen."""
 
+_jit: Any = numba.njit  # `_nrt` is real but not in numba's own signature
+_SETTINGS: dict[str, Any] = {
+    "cache": True, "nogil": True, "fastmath": set(FAST), "error_model": "numpy", "_nrt": False,
+}  # fmt: skip
+
 USER_FORCE = numba.types.void(
     numba.float64, numba.float64[::1], numba.float64[::1], numba.float64[::1], numba.float64[::1]
 )
@@ -26,16 +31,12 @@ def njit(function: F) -> F:
 
     Kernels allocate nothing and their callers hold the arrays, so reference counting is off: it cost more than half.
     """
-    compiled = numba.njit(cache=True, nogil=True, fastmath=set(FAST), error_model="numpy", _nrt=False)(function)
-    return cast(F, compiled)
+    return cast(F, _jit(**_SETTINGS)(function))
 
 
 def inlined(function: F) -> F:
     """The same for small kernels on hot paths: their many array arguments are not passed but merged into the caller."""
-    compiled = numba.njit(
-        cache=True, nogil=True, fastmath=set(FAST), error_model="numpy", _nrt=False, forceinline=True
-    )(function)
-    return cast(F, compiled)
+    return cast(F, _jit(**_SETTINGS, forceinline=True)(function))
 
 
 def user_force(function: Callable[..., None]) -> Any:

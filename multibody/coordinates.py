@@ -33,8 +33,7 @@ class BodyFrame:
 
     def factors(self, position_m: Array) -> Array:
         """Frame factors of a design position, shape (k,)."""
-        solution: Array = np.linalg.lstsq(self.design, position_m - self.origin_m, rcond=None)[0]
-        return solution
+        return np.asarray(np.linalg.lstsq(self.design, position_m - self.origin_m, rcond=None)[0], dtype=np.float64)
 
     def place(self, factors: Array) -> Place:
         """The place with these frame factors."""
@@ -184,7 +183,7 @@ def _frame(
     along = place_difference(points[wanted[1]], origin)
     length_m = lengths_m.get(frozenset(wanted[:2]), float(np.linalg.norm(place_at(along, design_q))))
     _positive(length_m, f"body {name} ({wanted[0]} to {wanted[1]})")
-    basis = (along,)
+    basis: tuple[Place, ...] = (along,)
     if isinstance(body, PlanarBody):
         if len(origin) != 2:
             raise MechanismError(f"body {name}: a planar body in a spatial mechanism; use kind = rigid")

@@ -11,7 +11,7 @@ from hodograph.multibody.compiling import NO_FORCE
 from hodograph.multibody.kernels import derivatives as kernels
 from hodograph.multibody.kernels.constraints import choose_branches
 from hodograph.multibody.model import Model, State
-from hodograph.multibody.tables import Work
+from hodograph.multibody.tables import Index, Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Sensitivity:
     `r` = dq/dz = dqd/dzd, `qd_z` = dqd/dz, `qdd_z` = dqdd/dz, `qdd_zd` = dqdd/dzd; `independent` picks the rows of z.
     """
 
-    independent: Array
+    independent: Index
     r: Array
     qd_z: Array
     qdd_z: Array

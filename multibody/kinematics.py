@@ -52,7 +52,9 @@ def from_independent(
     q[work.independent], qd[work.independent] = z, zd
     choose_branches(model.tables.rows, q, work.branch)
     if dynamics.position_problem(model.tables, work, t_s, q, POSITION_TOLERANCE, 100) < 0:
-        raise MechanismError(f"{model.mechanism.name}: no position with these independent coordinates near the given one")
+        raise MechanismError(
+            f"{model.mechanism.name}: no position with these independent coordinates near the given one"
+        )
     dynamics.velocity_problem(model.tables, work, qd)
     qdd, multipliers = np.zeros(model.n), np.zeros(model.rows)
     dynamics.matrix_r(model.tables, work, force, t_s, q, qd, qdd, multipliers)
@@ -150,4 +152,3 @@ def _stored_j(model: Model, curve: int, stiffness: float, stretch: float) -> flo
     nodes, weights = np.polynomial.legendre.leggauss(40)
     values = [curve_at(model.tables.loads, curve - 1, 0.5 * stretch * (1.0 + x))[0] for x in nodes]
     return float(0.5 * stretch * (weights @ np.array(values)))
-

@@ -116,8 +116,8 @@ class RigidBody:
 class Wheel:
     """A wheel that shares its carrier's point and vectors and adds only the spin angle (coordinate `spin`).
 
-    `axis` is the spin axis; `axis`, `side_a`, `side_b` are right-handed orthonormal vectors of the carrier. The centre of
-    gravity lies `offset_m` along the axis from `centre`. Rotationally symmetric: spin and transverse inertia about it.
+    `axis` is the spin axis; `axis`, `side_a`, `side_b` are right-handed orthonormal vectors of the carrier. The centre
+    of gravity lies `offset_m` along the axis from `centre`. Both inertias are about it.
     """
 
     centre: str

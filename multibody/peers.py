@@ -62,8 +62,9 @@ def planar(
     bar at every step (steps+1,), only at both ends without `record`, and the solver's CPU time.
     """
     import exudyn
-    from exudyn import itemInterface as item
+    import exudyn.itemInterface as untyped_items
 
+    item: Any = untyped_items
     container = exudyn.SystemContainer()
     mbs = container.AddSystem()
     ground = mbs.AddObject(item.ObjectGround())
@@ -99,9 +100,7 @@ def planar(
         node = mbs.AddNode(item.NodePoint2D(referenceCoordinates=list(place)))
         body = mbs.AddObject(item.ObjectMassPoint2D(nodeNumber=node, physicsMass=mass))
         here = mbs.AddMarker(item.MarkerBodyPosition(bodyNumber=body))
-        mbs.AddObject(
-            item.ObjectJointRevolute2D(markerNumbers=[marker(bar, at_end=True, ground_at=place), here])
-        )
+        mbs.AddObject(item.ObjectJointRevolute2D(markerNumbers=[marker(bar, at_end=True, ground_at=place), here]))
         height = mbs.AddMarker(item.MarkerNodeCoordinate(nodeNumber=node, coordinate=1))
         fixed = mbs.AddNode(item.NodePointGround())
         floor = mbs.AddMarker(item.MarkerNodeCoordinate(nodeNumber=fixed, coordinate=0))
@@ -116,20 +115,22 @@ def planar(
     mbs.Assemble()
     seconds = _solve(exudyn, mbs, h_s, steps, index2=index2, every=1 if record else steps)
     data = np.array(mbs.GetSensorStoredData(sensor))
-    first = bars[0][1] - bars[0][0]
-    return data[:, 3] + float(np.arctan2(first[1], first[0])), seconds
+    along = bars[0][1] - bars[0][0]
+    return data[:, 3] + float(np.arctan2(along[1], along[0])), seconds
 
 
 @_any_version()
 def spatial_fourbar(gravity_mps2: float, h_s: float, steps: int) -> tuple[Array, float]:
     """The shipped RSSR mechanism; returns the crank angle (steps+1,) and the solver's CPU time."""
     import exudyn
-    from exudyn import itemInterface as item
-    from exudyn.rigidBodyUtilities import RigidBodyInertia
+    import exudyn.itemInterface as untyped_items
+    from exudyn import rigidBodyUtilities as untyped_bodies
 
+    rigid: Any = untyped_bodies
     half = 0.3 * np.sqrt(0.5)
     a, b = np.zeros(3), np.array([0.0, half, half])
     c, d = np.array([1.0, 0.4, 0.8]), np.array([1.0, 0.4, 0.0])
+    item: Any = untyped_items
     container = exudyn.SystemContainer()
     mbs = container.AddSystem()
     ground = mbs.AddObject(item.ObjectGround())
@@ -140,7 +141,7 @@ def spatial_fourbar(gravity_mps2: float, h_s: float, steps: int) -> tuple[Array,
     parts = [((a + b) / 2, 1.5, crank), ((b + c) / 2, 2.0, coupler), ((c + d) / 2, 3.0, np.diag([0.16, 0.16, 0.003]))]
     bodies = [
         mbs.CreateRigidBody(
-            inertia=RigidBodyInertia(mass=mass, com=[0.0, 0.0, 0.0], inertiaTensor=tensor),
+            inertia=rigid.RigidBodyInertia(mass=mass, com=[0.0, 0.0, 0.0], inertiaTensor=tensor),
             referencePosition=list(centre),
             gravity=[0.0, 0.0, gravity_mps2],
         )

@@ -152,7 +152,9 @@ def _declared(c: Coordinates, what: str, constraint: Constraint) -> Iterator[Row
         between = place_difference(b, a)
         length_m = constraint.length_m or float(np.linalg.norm(place_at(between, c.design_q)))
         if length_m < 1e-9:
-            raise MechanismError(f"{what} has zero length: {constraint.between[0]} and {constraint.between[1]} coincide")
+            raise MechanismError(
+                f"{what} has zero length: {constraint.between[0]} and {constraint.between[1]} coincide"
+            )
         yield Row(what, dot(between, between).plus_const(-(length_m**2)), own=True)
     elif isinstance(constraint, UnitVector):
         vector = c.direction(constraint.vector, what)

@@ -1,4 +1,4 @@
-"""How fast the kernels are, with peers interleaved in the same run: `hodograph bench kernels` and benchmarks/ use this."""
+"""How fast the kernels are, peers interleaved in the same run; `hodograph bench kernels` and benchmarks/ use this."""
 
 from __future__ import annotations
 
@@ -48,15 +48,16 @@ _MOUNTS = ((0.25, 0.30, 0.30), (-0.25, 0.30, 0.30), (0.25, 0.05, 0.30), (-0.25, 
 def multilink() -> Mechanism:
     """A quarter car with a five-link suspension on a bushed subframe, as large as seed 000's: n = 77, m = 66, f = 11.
 
-    Geometry and stiffness are ours, the seed prints none. The chassis translates only, the subframe sits on four bushings
-    (three springs each), five links with ball joints guide the knuckle, a half shaft turns with the wheel.
+    Geometry and stiffness are ours, the seed prints none. The chassis translates only, the subframe sits on four
+    bushings (three springs each), five links with ball joints guide the knuckle, a half shaft turns with the wheel.
     """
     axes = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
     vectors = {f"c{a}": Vector(v, fixed=True) for a, v in axes.items()}
     vectors |= {f"{body}{a}": Vector(v) for body in ("s", "k", "h") for a, v in axes.items()}
     points = {
         "C": Point((0.0, 0.0, 0.5)), "S": Point((0.0, 0.20, 0.30)), "W": Point((0.0, 0.72, 0.30)),
-        "H": Point((0.0, 0.15, 0.30)), "brake": Point((-0.1, 0.68, 0.33)), "ground": Point((0.0, 0.72, 0.0), fixed=True),
+        "H": Point((0.0, 0.15, 0.30)), "brake": Point((-0.1, 0.68, 0.33)),
+        "ground": Point((0.0, 0.72, 0.0), fixed=True),
         "wall_x": Point((-1.0, 0.0, 0.5), fixed=True), "wall_y": Point((0.0, -1.0, 0.5), fixed=True),
     }  # fmt: skip
     points |= {f"I{k}": Point(p) for k, p in enumerate(_INNER)} | {f"O{k}": Point(p) for k, p in enumerate(_OUTER)}

@@ -20,7 +20,7 @@ from hodograph.multibody.model import Model, State
 from hodograph.multibody.tables import FRESH
 
 BREAK_EVEN = 0.10
-"""Below this ratio of degrees of freedom to coordinates, independent coordinates are the cheaper linearly implicit step."""
+"""Below this ratio of degrees of freedom to coordinates the linearly implicit step is cheaper in independent ones."""
 
 
 WORSE = 5.0
@@ -68,8 +68,8 @@ class StepOptions:
     """Numbers of the methods; each uses those that concern it.
 
     `penalty` replaces the model's own row weights in the augmented Lagrangian (same units as M/h²); `baumgarte` holds ζ
-    and ω in rad/s; `rtol`, `atol` switch the error control of Dormand-Prince on; `independent` (linearly implicit Euler)
-    is chosen by degrees of freedom over coordinates when None.
+    and ω in rad/s; `rtol`, `atol` switch the error control of Dormand-Prince on; `independent` (linearly implicit
+    Euler) is chosen by degrees of freedom over coordinates when None.
     """
 
     tolerance: float = 1e-10
@@ -210,7 +210,7 @@ class Stepper:
         return trajectory.last, trajectory.cost
 
     def run(self, state: State, h_s: float, steps: int, every: int = 1) -> Trajectory:
-        """`steps` steps inside the kernel; every `every`-th state is kept. Raises `MechanismError` when a step fails."""
+        """`steps` steps inside the kernel, every `every`-th state kept; `MechanismError` when a step fails."""
         if not h_s > 0.0 or steps < 0 or every < 1:
             raise ValueError(f"want h_s > 0, steps >= 0, every >= 1; got {h_s}, {steps}, {every}")
         now = state.copy()
@@ -228,7 +228,7 @@ class Stepper:
                 )
             self._reselect(now.t_s + done * h_s, now.q)
         last = State(state.t_s + steps * h_s, now.q, now.qd, now.qdd, now.multipliers)
-        times = state.t_s + h_s * every * np.arange(1, steps // every + 1)
+        times: Array = state.t_s + h_s * every * np.arange(1, steps // every + 1, dtype=np.float64)
         return Trajectory(times, kept[:, 0], kept[:, 1], kept[:, 2], last, _cost(steps, cost))
 
     def _advance(self, s: State, h_s: float, done: int, steps: int, every: int, kept: Array, cost: Array) -> int:
@@ -259,7 +259,7 @@ class Stepper:
         return self.model.degrees_of_freedom < BREAK_EVEN * self.model.n
 
     def _watch(self, state: State) -> None:
-        """Set the limit on R above which independent coordinates are chosen anew (unless the mechanism declares them)."""
+        """Set the limit on R above which independent coordinates are chosen anew (unless declared)."""
         allowed = not self.model.declared if self.options.reselect is None else self.options.reselect
         self.work.control[6] = 0.0
         if allowed and self.formulation is Formulation.MATRIX_R:

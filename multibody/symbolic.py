@@ -60,7 +60,7 @@ def analyse(n: int, pairs: Iterable[tuple[int, int]]) -> Symbolic:
 
 def _schedule(n: int, order: list[int], columns: list[list[int]]) -> Symbolic:
     rank = {k: place for place, k in enumerate(order)}
-    start, rows = [0], []
+    start, rows = [0], list[int]()
     where: dict[tuple[int, int], int] = {}
     for pivot, column in zip(order, columns, strict=True):
         for i in [pivot, *sorted(column, key=rank.__getitem__)]:

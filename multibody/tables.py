@@ -112,7 +112,7 @@ class Work(NamedTuple):
     a: Array  # (n,) spare
     b: Array  # (n,) spare
     c: Array  # (n,) spare
-    stage: Array  # (17, n) stages of explicit methods: 7 velocities, 7 accelerations, then what a step started from
+    stage: Array  # (17, n) stages of explicit methods: 7 velocities, 7 accelerations, then the start of a step
     null: Array  # (f, n) matrix R by rows
     reduced: Array  # (f, f)
     reduced_rhs: Array  # (f,)
@@ -137,4 +137,42 @@ def work_for(tables: Tables, independent: Index, inputs: int, parameters: Array)
         np.ones(len(tables.rows.angle), dtype=np.uint32), np.zeros((len(tables.rows.guide), 3)), given, np.zeros(n),
         parameters.copy(), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros((17, n)),
         np.zeros((f, n)), np.zeros((f, f)), np.zeros(f), independent.copy(), np.array(FRESH),
+    )  # fmt: skip
+
+
+class LaneWork(NamedTuple):
+    """Buffers of four states side by side; the last axis is the lane."""
+
+    jac: Array  # (slots, 4)
+    jac0: Array
+    w: Array  # (size, 4)
+    phi: Array  # (m, 4)
+    mu: Array
+    gap: Array
+    target: Array
+    rhs: Array  # (n, 4)
+    force: Array
+    branch: Index  # (angles, 4)
+    guide: Array  # (guides, 3)
+    inputs: Array
+    applied: Array  # (n,)
+    parameters: Array
+    ones: Array  # (m,)
+    one: Array  # (n,) one lane at a time
+    one_q: Array
+    one_qd: Array
+    one_w: Array  # (size,)
+
+
+def lane_work_for(tables: Tables, inputs: int, parameters: Array) -> LaneWork:
+    """Fresh buffers for four states."""
+    n, m = len(tables.mass.start) - 1, len(tables.rows.const)
+    slots, size = len(tables.rows.col), int(tables.factor.start[-1])
+    given = np.zeros((1 + inputs, 3))
+    given[0, 0] = 1.0
+    return LaneWork(
+        np.zeros((slots, 4)), np.zeros((slots, 4)), np.zeros((size, 4)), np.zeros((m, 4)), np.zeros((m, 4)),
+        np.zeros((m, 4)), np.zeros((m, 4)), np.zeros((n, 4)), np.zeros((n, 4)),
+        np.ones((len(tables.rows.angle), 4), dtype=np.uint32), np.zeros((len(tables.rows.guide), 3)), given,
+        np.zeros(n), parameters.copy(), np.ones(m), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(size),
     )  # fmt: skip

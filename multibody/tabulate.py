@@ -12,7 +12,15 @@ from hodograph.core.errors import MechanismError
 from hodograph.multibody.algebra import Affine, Array, Place, combine, place_at, place_difference
 from hodograph.multibody.coordinates import Coordinates, vector_of
 from hodograph.multibody.inertia import Inertia
-from hodograph.multibody.mechanism import CoordinateSpring, Curve, PlanarBody, PointForce, RigidBody, SpringDamper, Torque
+from hodograph.multibody.mechanism import (
+    CoordinateSpring,
+    Curve,
+    PlanarBody,
+    PointForce,
+    RigidBody,
+    SpringDamper,
+    Torque,
+)
 from hodograph.multibody.rows import Row
 from hodograph.multibody.symbolic import Symbolic, analyse, index
 from hodograph.multibody.tables import Factor, Index, Loads, Mass, Rows
@@ -31,7 +39,9 @@ def _floats(values: Sequence[object], width: int) -> Array:
 
 def tabulate_rows(rows: Sequence[Row], inputs: Mapping[str, int]) -> Rows:
     """The constraint tables; slots of a row are sorted by coordinate."""
-    start, col, tri_start, tri_col, tri_val, lin, const = [0], [], [0], [], [], [], []
+    start, tri_start = [0], [0]
+    col, tri_col = list[int](), list[int]()
+    tri_val, lin, const = list[float](), list[float](), list[float]()
     angle: dict[int, list[int]] = {}
     amplitude: list[float] = []
     guide, guide_par = [], []
@@ -148,7 +158,9 @@ def gather_forces(c: Coordinates, inertia: Inertia, inputs: Mapping[str, int]) -
             free_m = design_m if force.free_length_m is None else force.free_length_m
             springs.forms.append(between)
             springs.par.append([force.stiffness_npm, free_m, force.damping_nspm])
-            springs.curves_of.append([springs.curve(force.stiffness_curve, what), springs.curve(force.damping_curve, what)])
+            springs.curves_of.append(
+                [springs.curve(force.stiffness_curve, what), springs.curve(force.damping_curve, what)]
+            )
         elif isinstance(force, CoordinateSpring):
             i = c.index(force.coordinate, what)
             curves = [springs.curve(force.stiffness_curve, what), springs.curve(force.damping_curve, what)]
@@ -156,7 +168,9 @@ def gather_forces(c: Coordinates, inertia: Inertia, inputs: Mapping[str, int]) -
             springs.scalar_par.append([force.stiffness, np.nan if force.rest is None else force.rest, force.damping])
         elif isinstance(force, PointForce):
             place = c.place(force.at, what)
-            springs.push(place, vector_of(force.force_n, c.mechanism.dim, what), inputs[force.input] if force.input else 0)
+            springs.push(
+                place, vector_of(force.force_n, c.mechanism.dim, what), inputs[force.input] if force.input else 0
+            )
         else:
             _gather_torque(c, springs, what, force, inputs[force.input] if force.input else 0)
     return springs
@@ -172,7 +186,9 @@ def _gather_torque(c: Coordinates, springs: Springs, what: str, torque: Torque, 
             springs.driven_val.append(torque.torque_nm)
         return
     body = c.mechanism.bodies.get(torque.body or "")
-    if not isinstance(body, PlanarBody | RigidBody) and not (body is not None and body.kind == "bar" and c.mechanism.dim == 2):
+    if not isinstance(body, PlanarBody | RigidBody) and not (
+        body is not None and body.kind == "bar" and c.mechanism.dim == 2
+    ):
         raise MechanismError(f"{what}: {torque.body} is no body that can take a torque")
     frame = c.frames[torque.body or ""]
     if c.mechanism.dim == 2:
@@ -184,10 +200,10 @@ def _gather_torque(c: Coordinates, springs: Springs, what: str, torque: Torque, 
     if torque.axis is None:
         raise MechanismError(f"{what}: a torque on a body in space needs an axis")
     unit = np.array(torque.axis) / np.linalg.norm(torque.axis)
-    inverse = np.linalg.inv(frame.design)  # body axes o_i = Σ_k inverse[k, i] basis_k, orthonormal for all time
-    axes = [
-        tuple(_combined(frame.basis, inverse[:, i], axis) for axis in range(3)) for i in range(3)
-    ]
+    inverse = np.asarray(
+        np.linalg.inv(frame.design), dtype=np.float64
+    )  # body axes o_i = Σ_k inverse[k, i] basis_k, orthonormal for all time
+    axes = [tuple(_combined(frame.basis, inverse[:, i], axis) for axis in range(3)) for i in range(3)]
     for i in range(3):
         if torque.follows:
             turned = [_cross_follow(axes, unit, i, axis) for axis in range(3)]

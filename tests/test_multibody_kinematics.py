@@ -87,7 +87,11 @@ def test_exact_derivatives_at_visited_states(model: Model) -> None:
     stepper, states = visited(model)
     for state in states:
         exact = sensitivity(model, state, work=stepper.work)
-        pairs = zip((exact.r, exact.qd_z, exact.qdd_z, exact.qdd_zd), differences(model, stepper, state, stepper.force), strict=True)
+        pairs = zip(
+            (exact.r, exact.qd_z, exact.qdd_z, exact.qdd_zd),
+            differences(model, stepper, state, stepper.force),
+            strict=True,
+        )
         for ours, by_difference in pairs:
             assert np.abs(ours - by_difference).max() < 1e-7 * max(1.0, np.abs(by_difference).max())
         assert np.abs(velocity_sensitivity(model, state, work=stepper.work) - exact.qd_z).max() < 1e-10 * max(
@@ -135,7 +139,7 @@ def test_applied_force_of_the_caller_equals_a_user_force() -> None:
 
 
 def test_guided_crank_and_its_accelerations() -> None:
-    """A crank driven at θ = 1 + 2 t + 0.3 sin 5 t: no freedom left; the acceleration problem needs Φ_t_dot (erratum 3.40)."""
+    """A crank driven at θ = 1 + 2 t + 0.3 sin 5 t: no freedom left, and Φ_t_dot matters (erratum 3.40)."""
     mechanism = replace(
         shipped_mechanism("fourbar"),
         constraints={"motor": Guided("theta", offset=np.pi / 3, rate=2.0, amplitude=0.3, frequency_radps=5.0)},

@@ -52,7 +52,13 @@ def planar(**parts: object) -> Mechanism:
 
 
 def spatial(**parts: object) -> Mechanism:
-    given: dict[str, object] = {"schema": 1, "name": "test", "space": "spatial", "gravity_mps2": (0.0, 0.0, -9.81), **parts}
+    given: dict[str, object] = {
+        "schema": 1,
+        "name": "test",
+        "space": "spatial",
+        "gravity_mps2": (0.0, 0.0, -9.81),
+        **parts,
+    }
     return Mechanism(**given)  # type: ignore[arg-type]
 
 
@@ -181,10 +187,18 @@ def test_planar_body_equals_its_bar_and_carries_points() -> None:
 
 
 def test_wheel_mass_matrix_is_the_transformed_natural_one() -> None:
-    """Tbarᵀ M0 Tbar = eq. 5.11 (errata: block (4,4) is ½ I₁ · identity), and Q_v by differences of the kinetic energy."""
+    """Tbarᵀ M0 Tbar = eq. 5.11 (errata: block (4,4) is ½ I₁ · identity)."""
     model = build(shipped_mechanism("double_wishbone"))
     wheel = model.mechanism.bodies["wheel"]
-    bare = build(replace(model.mechanism, bodies={**model.mechanism.bodies, "wheel": replace(wheel, mass_kg=1e-12, spin_inertia_kgm2=1e-12, transverse_inertia_kgm2=1e-12)}))  # type: ignore[call-arg]
+    bare = build(
+        replace(
+            model.mechanism,
+            bodies={
+                **model.mechanism.bodies,
+                "wheel": replace(wheel, mass_kg=1e-12, spin_inertia_kgm2=1e-12, transverse_inertia_kgm2=1e-12),
+            },
+        )
+    )  # type: ignore[call-arg]
     q = model.start_q
     own = mass_matrix(model, q) - mass_matrix(bare, q)
     columns = [model.index(f"{n}.{a}") for n in ("W", "ey", "ez", "ex") for a in "xyz"] + [model.index("spin")]
@@ -201,7 +215,7 @@ def test_wheel_mass_matrix_is_the_transformed_natural_one() -> None:
 
 
 def test_wheel_equals_a_body_that_really_spins() -> None:
-    """A disc on a pivoted carrier, once as wheel with relative spin, once as a rigid body that turns: same gyroscope."""
+    """A disc on a pivoted carrier, once as wheel with relative spin, once as a body that turns: same gyroscope."""
     frame = {"x": Vector((1.0, 0.0, 0.0)), "y": Vector((0.0, 1.0, 0.0)), "z": Vector((0.0, 0.0, 1.0))}
     origin = {"O": Point((0.0, 0.0, 0.0), fixed=True)}
     carrier = RigidBody(("O",), 0.5, (0.0, 0.2, 0.0), (0.02, 0.01, 0.02), ("x", "y", "z"))
@@ -209,9 +223,10 @@ def test_wheel_equals_a_body_that_really_spins() -> None:
 
     as_wheel = build(
         spatial(
-            points=origin, vectors=frame,
+            points=origin,
+            vectors=frame,
             bodies={"carrier": carrier, "disc": Wheel("O", "y", "z", "x", "spin", 2.0, 0.2, 0.05, 0.03)},
-        )  # fmt: skip
+        )
     )
     turning = {"a": Vector((1.0, 0.0, 0.0)), "b": Vector((0.0, 0.0, 1.0))}
     disc = RigidBody(("O",), 2.0, (0.0, 0.2, 0.0), (0.03, 0.05, 0.03), ("a", "y", "b"))
@@ -222,7 +237,7 @@ def test_wheel_equals_a_body_that_really_spins() -> None:
         velocity = np.cross(omega, np.eye(3)[k])
         first[3 * k : 3 * k + 3] = second[3 * k : 3 * k + 3] = velocity
     first[9] = spin
-    total = omega + [0.0, spin, 0.0]
+    total = omega + np.array([0.0, spin, 0.0])
     second[9:12], second[12:15] = np.cross(total, [1.0, 0.0, 0.0]), np.cross(total, [0.0, 0.0, 1.0])
     ends = []
     for model, qd in ((as_wheel, first), (as_body, second)):
@@ -234,7 +249,7 @@ def test_wheel_equals_a_body_that_really_spins() -> None:
 
 
 def test_springs_curves_stations_and_distances() -> None:
-    """A mass on a vertical spring: linear, as a curve through the same points, on a station, and on a distance coordinate."""
+    """A mass on a vertical spring: linear, as a curve, on a station, and on a distance coordinate."""
     points = {"A": Point((0.0, 1.0), fixed=True), "P": Point((0.0, 0.0))}
     mass = {"mass": Particle("P", 2.0)}
     straight = {"line": Linear({"P.x": 1.0}, 0.0)}
@@ -256,7 +271,12 @@ def test_springs_curves_stations_and_distances() -> None:
     ]  # fmt: skip
     omega, zeta = np.sqrt(150.0), 4.0 / (2 * np.sqrt(600.0))
     damped, t_s = omega * np.sqrt(1 - zeta**2), 0.5
-    exact = -2.0 * 9.81 / 300.0 * (1 - np.exp(-zeta * omega * t_s) * (np.cos(damped * t_s) + zeta * omega / damped * np.sin(damped * t_s)))
+    exact = (
+        -2.0
+        * 9.81
+        / 300.0
+        * (1 - np.exp(-zeta * omega * t_s) * (np.cos(damped * t_s) + zeta * omega / damped * np.sin(damped * t_s)))
+    )
     for mechanism in variants:
         model = build(mechanism)
         stepper = Stepper(model, Formulation.LAGRANGE, Integrator.RK4)
@@ -304,8 +324,8 @@ def test_declared_constraints_hold() -> None:
         },
         vectors={"n": Vector((0.0, 0.0, 1.0))},
         bodies={
-            "bar": Bar(("A", "P"), 1.0), "mid": Particle("M", 0.5), "tip": Particle("Q", 1.0), "bead": Particle("L", 0.2),
-            "flag": Bar(("A", "Q"), 0.3),
+            "bar": Bar(("A", "P"), 1.0), "mid": Particle("M", 0.5), "tip": Particle("Q", 1.0),
+            "bead": Particle("L", 0.2), "flag": Bar(("A", "Q"), 0.3),
         },
         constraints={
             "unit": UnitVector("n"), "perp": DotProduct("n", "A>P"), "perp2": DotProduct("n", "A>Q"),

@@ -74,7 +74,7 @@ def test_order_of_convergence(fourbar: Model, name: str) -> None:
     assert measured < order + 2.0, errors
 
 
-@pytest.mark.parametrize("name", [n for n in shipped_mechanisms()])
+@pytest.mark.parametrize("name", shipped_mechanisms())
 def test_formulations_agree_and_hold_the_constraints(name: str) -> None:
     model = build(shipped_mechanism(name))
     ends = {}
@@ -223,7 +223,7 @@ def test_a_hopeless_step_says_so(fourbar: Model) -> None:
     [(Formulation.AUGMENTED_LAGRANGIAN, Integrator.RK4), (Formulation.PENALTY, LIE)],
 )
 def test_methods_that_do_not_go_together(fourbar: Model, formulation: Formulation, integrator: Integrator) -> None:
-    with pytest.raises(ValueError, match="formulation|trapezoidal"):
+    with pytest.raises(ValueError, match=r"formulation|trapezoidal"):
         Stepper(fourbar, formulation, integrator)
 
 
@@ -240,6 +240,6 @@ def test_linearly_implicit_euler_damps_what_is_stiff() -> None:
     model = build(mechanism)
     stepper = Stepper(model, integrator=LIE, options=StepOptions(independent=False))
     start = stepper.start()
-    state = State(0.0, start.q + [1e-4, 0.0], start.qd, start.qdd, start.multipliers)
+    state = State(0.0, start.q + np.array([1e-4, 0.0]), start.qd, start.qdd, start.multipliers)
     stretch = stepper.run(state, 1e-3, 4).q[:, 0] - 1.0
     assert abs(stretch[-1]) < 1e-4 * 0.15**4

@@ -74,7 +74,7 @@ def test_exudyn_finds_the_same_spatial_motion() -> None:
 def body_on_a_ball_joint(
     mass_kg: float, arm_m: float, inertia_kgm2: tuple[float, float, float], tilt_rad: float
 ) -> Mechanism:
-    """A body hinged at O with its third axis tilted from the vertical towards x; inertia about the centre of gravity."""
+    """A body hinged at O with its third axis tilted towards x; inertia about the centre of gravity."""
     s, c = np.sin(tilt_rad), np.cos(tilt_rad)
     axes = np.array([[c, 0.0, -s], [0.0, 1.0, 0.0], [s, 0.0, c]])  # rows e1, e2, e3
     tensor = axes.T @ np.diag(inertia_kgm2) @ axes

@@ -125,8 +125,8 @@ def augmented_step(
 ) -> bool:
     """One step to t + h, in place; options = (tolerance, iterations, refresh, projection tolerance).
 
-    The predictor extrapolates the acceleration of the step before. work.control = (contraction of the last step, its size,
-    …, its end at [7]) is memory that saves iterations and changes results within the tolerance only. False when
+    The predictor extrapolates the acceleration of the step before. work.control = (contraction of the last step, its
+    size, …, its end at [7]) is memory that saves iterations and changes results within the tolerance only. False when
     Newton does not converge.
     """
     rows, mu, phi, rate = tables.rows, work.mu, work.phi, work.rate
@@ -244,11 +244,12 @@ def run_augmented(
     record: Array,
     cost: Array,
 ) -> int:
-    """Steps `done` to `steps` of a run that began at t; every `every`-th state goes to record (k, 3, n). Returns the steps done, fewer when one failed."""
+    """Steps `done` to `steps` of a run that began at t; returns the steps done, fewer when one failed.
+
+    Every `every`-th state goes to record (k, 3, n).
+    """
     for k in range(done, steps):
-        if not augmented_step(
-            tables, work, force, options, penalty, t_s + k * h, h, q, qd, qdd, multiplier, cost
-        ):
+        if not augmented_step(tables, work, force, options, penalty, t_s + k * h, h, q, qd, qdd, multiplier, cost):
             return k
         if (k + 1) % every == 0:
             row = record[(k + 1) // every - 1]

@@ -149,7 +149,5 @@ def acceleration_derivatives(
             velocity[k, i] = work.rhs[i]
     lagrange(tables, work, force, t_s, q, qd, zeros[:2], qdd, multiplier)
     for k in range(f):
-        acceleration_change(
-            tables, work, force, t_s, q, qd, qdd, multiplier, work.null[k], velocity[k], by_position[k]
-        )
+        acceleration_change(tables, work, force, t_s, q, qd, qdd, multiplier, work.null[k], velocity[k], by_position[k])
         acceleration_change(tables, work, force, t_s, q, qd, qdd, multiplier, zeros, work.null[k], by_velocity[k])

@@ -133,9 +133,7 @@ def runge_kutta(
             qd[i] = start_qd[i] + h * y
         if k == stages:
             break
-        if not derive(
-            tables, work, force, options, t_s + weights[k, stages] * h, q, qd, qdd, multiplier, cost
-        ):
+        if not derive(tables, work, force, options, t_s + weights[k, stages] * h, q, qd, qdd, multiplier, cost):
             return -1.0
         for i in range(n):
             stage[k, i], stage[7 + k, i] = qd[i], qdd[i]
@@ -155,7 +153,7 @@ def runge_kutta(
             y += weights[stages + 1, j] * stage[7 + j, i]
         of_q += (h * x / (options[5] * abs(start_q[i]) + options[6])) ** 2
         of_qd += (h * y / (options[5] * abs(start_qd[i]) + options[6])) ** 2
-    return (max(of_q, of_qd) / n) ** 0.5
+    return float((max(of_q, of_qd) / n) ** 0.5)
 
 
 @njit

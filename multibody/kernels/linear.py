@@ -70,13 +70,13 @@ def solve(factor: Factor, w: Array, b: Array) -> None:
         x = b[order[k]]
         for y in range(start[k] + ONE, start[k + ONE]):
             b[row[y]] -= w[y] * x
-    k = n
+    k_back = n
     for _ in range(n):
-        k -= ONE
-        x = b[order[k]] * w[start[k]]
-        for y in range(start[k] + ONE, start[k + ONE]):
+        k_back -= ONE
+        x = b[order[k_back]] * w[start[k_back]]
+        for y in range(start[k_back] + ONE, start[k_back + ONE]):
             x -= w[y] * b[row[y]]
-        b[order[k]] = x
+        b[order[k_back]] = x
 
 
 @inlined
@@ -127,7 +127,7 @@ def norm(x: Array) -> float:
     s = 0.0
     for i in range(len(x)):
         s += x[i] * x[i]
-    return s**0.5
+    return float(s**0.5)
 
 
 @njit
@@ -146,4 +146,3 @@ def solve_dense(a: Array, b: Array) -> None:
         for j in range(k + 1, n):
             b[k] -= a[k, j] * b[j]
         b[k] /= a[k, k]
-

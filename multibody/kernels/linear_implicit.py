@@ -198,7 +198,10 @@ def run_linear_implicit(
     record: Array,
     cost: Array,
 ) -> int:
-    """Steps `done` to `steps` of a run that began at t in dependent or (reduced) independent coordinates; returns the steps done."""
+    """Steps `done` to `steps` of a run that began at t, in dependent or (reduced) independent coordinates.
+
+    Returns the steps done, fewer when one failed.
+    """
     for k in range(done, steps):
         if reduced:
             ok = independent_step(tables, work, force, t_s + k * h, h, q, qd, qdd, multiplier, cost)
