@@ -88,10 +88,11 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "Aligned", "Angle", "Bar", "Combination", "ConstantDistance", "CoordinateSpring", "Distance", "DotProduct",
     "Formulation", "Guided", "Integrator", "LaneStepper", "Linear", "Mechanism", "Model", "Particle", "PlanarBody",
-    "Point", "PointForce", "Projection", "Refresh", "RigidBody", "Sensitivity", "SpringDamper", "State", "Station", "StepCost",
-    "StepOptions", "Stepper", "Torque", "Trajectory", "UnitVector", "Vector", "Wheel", "build", "consistent",
-    "constraint_norms", "energy_j", "from_independent", "mass_matrix", "matrices_r_s", "read_mechanism", "reselect",
-    "sensitivity", "shipped_mechanism", "shipped_mechanisms", "start_state", "user_force", "velocity_sensitivity",
+    "Point", "PointForce", "Projection", "Refresh", "RigidBody", "Sensitivity", "SpringDamper", "State", "Station",
+    "StepCost", "StepOptions", "Stepper", "Torque", "Trajectory", "UnitVector", "Vector", "Wheel", "build",
+    "consistent", "constraint_norms", "energy_j", "from_independent", "mass_matrix", "matrices_r_s", "read_mechanism",
+    "reselect", "sensitivity", "shipped_mechanism", "shipped_mechanisms", "start_state", "user_force",
+    "velocity_sensitivity",
 ]  # fmt: skip
 
 
