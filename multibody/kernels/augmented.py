@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hodograph.multibody.compiling import inlined, njit
+from hodograph.multibody.compiling import inlined_inner, inner, njit
 from hodograph.multibody.kernels.constraints import accelerations, carry_multipliers, evaluate, rates, set_guides
 from hodograph.multibody.kernels.linear import add_jacobian, add_mass, factorise, mass_times, norm, refresh_mass, solve
 from hodograph.multibody.kernels.loads import add_tangents, generalised_forces
@@ -18,7 +18,7 @@ from hodograph.multibody.tables import Array, Tables, Work
 EVERY_ITERATION, EVERY_STEP, WHEN_SLOW = 0, 1, 2
 
 
-@inlined
+@inlined_inner
 def refactor(tables: Tables, work: Work, penalty: Array, h: float, q: Array, qd: Array) -> None:
     """W = M + h/2 C + h²/4 K + Jᵀ p J at the evaluated q."""
     w = work.w
@@ -31,7 +31,7 @@ def refactor(tables: Tables, work: Work, penalty: Array, h: float, q: Array, qd:
     factorise(tables.factor, w)
 
 
-@inlined
+@inlined_inner
 def correction(tables: Tables, work: Work, penalty: Array, quarter: float, qdd: Array) -> None:
     """work.rhs = W⁻¹ (h²/4 (Q − M qdd) − Jᵀ μ − J₀ᵀ p Φ)."""
     rhs, force, phi, mu = work.rhs, work.force, work.phi, work.mu
@@ -49,7 +49,7 @@ def correction(tables: Tables, work: Work, penalty: Array, quarter: float, qdd: 
     solve(tables.factor, work.w, rhs)
 
 
-@inlined
+@inlined_inner
 def pull_back(tables: Tables, work: Work, penalty: Array, gap: Array, x: Array) -> None:
     """x −= W⁻¹ J₀ᵀ p gap: projection of velocities or accelerations."""
     rhs = work.rhs
@@ -65,7 +65,7 @@ def pull_back(tables: Tables, work: Work, penalty: Array, gap: Array, x: Array) 
         x[i] += rhs[i]
 
 
-@njit
+@inner
 def frozen_projection(tables: Tables, work: Work, penalty: Array, gap0: Array, x: Array, tolerance: float) -> bool:
     """The nearest x with J x + gap0 = 0 in the metric of the mass, by a factor that is some steps old.
 
@@ -108,7 +108,7 @@ def frozen_projection(tables: Tables, work: Work, penalty: Array, gap0: Array, x
     return False
 
 
-@inlined
+@inlined_inner
 def augmented_step(
     tables: Tables,
     work: Work,

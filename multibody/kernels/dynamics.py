@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import cos, sin
 from typing import Any
 
-from hodograph.multibody.compiling import njit
+from hodograph.multibody.compiling import inner, njit
 from hodograph.multibody.kernels.constraints import accelerations, bilinear, evaluate, rates, set_guides
 from hodograph.multibody.kernels.linear import (
     add_jacobian,
@@ -49,7 +49,7 @@ def factor_mass(tables: Tables, work: Work, q: Array) -> float:
     return factorise(tables.factor, work.w)
 
 
-@njit
+@inner
 def saddle(tables: Tables, work: Work, load: Array, target: Array, x: Array, multiplier: Array) -> int:
     """Solve M x + J₀ᵀ y = load, J₀ x = target with the factor of M + J₀ᵀ p J₀; x and y hold the first guess."""
     penalty, rhs = tables.factor.penalty, work.rhs
@@ -117,7 +117,7 @@ def lagrange(
     return saddle(tables, work, work.force, work.mu, qdd, multiplier)
 
 
-@njit
+@inner
 def penalised(
     tables: Tables,
     work: Work,
@@ -288,7 +288,7 @@ def velocity_problem(tables: Tables, work: Work, qd: Array) -> None:
             qd[i] += work.rhs[i]
 
 
-@njit
+@inner
 def acceleration_problem(tables: Tables, work: Work, q: Array, qd: Array, qdd: Array) -> None:
     """Dependent accelerations from the independent ones in qdd; needs the kinematic factor at q."""
     accelerations(tables.rows, q, qd, work.branch, work.guide, work.tau)
@@ -350,7 +350,7 @@ def matrix_r(
     reactions(tables, work, qdd, multiplier)
 
 
-@njit
+@inner
 def reactions(tables: Tables, work: Work, qdd: Array, multiplier: Array) -> None:
     """Multipliers Sᵀ (Q − M qdd); needs the kinematic factor and work.force."""
     mass_times(tables.mass, work.mass, qdd, work.rhs)

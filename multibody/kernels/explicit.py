@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hodograph.multibody.compiling import njit
+from hodograph.multibody.compiling import inner, njit
 from hodograph.multibody.kernels.constraints import choose_branches
 from hodograph.multibody.kernels.dynamics import (
     configure,
@@ -25,7 +25,7 @@ POSITION_TOLERANCE = 1e-13
 K_START, K_MAX = 4.0, 8.0
 
 
-@njit
+@inner
 def derive(
     tables: Tables,
     work: Work,
@@ -66,7 +66,7 @@ def derive(
     return True
 
 
-@njit
+@inner
 def project(tables: Tables, work: Work, options: Array, t_s: float, q: Array, qd: Array, cost: Array) -> bool:
     """Projection after a step; controlled by the feedback of the drift (seed 001, eq. 16).
 
@@ -98,7 +98,7 @@ def project(tables: Tables, work: Work, options: Array, t_s: float, q: Array, qd
     return True
 
 
-@njit
+@inner
 def runge_kutta(
     tables: Tables,
     work: Work,
@@ -156,7 +156,7 @@ def runge_kutta(
     return float((max(of_q, of_qd) / n) ** 0.5)
 
 
-@njit
+@inner
 def explicit_step(
     tables: Tables,
     work: Work,
@@ -197,7 +197,7 @@ def explicit_step(
     return True
 
 
-@njit
+@inner
 def trapezoidal_step(
     tables: Tables,
     work: Work,

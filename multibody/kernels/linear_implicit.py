@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hodograph.multibody.compiling import njit
+from hodograph.multibody.compiling import inner, njit
 from hodograph.multibody.kernels.constraints import choose_branches, evaluate, rates, set_guides
 from hodograph.multibody.kernels.dynamics import (
     acceleration_problem,
@@ -34,7 +34,7 @@ from hodograph.multibody.kernels.loads import add_tangents, force_change
 from hodograph.multibody.tables import Array, Tables, Work
 
 
-@njit
+@inner
 def settle(tables: Tables, work: Work, gap: Array, x: Array, multiplier: Array) -> None:
     """x += W⁻¹ Jᵀ p gap, and the multipliers that go with it; J is the one in the factor."""
     rhs, penalty = work.rhs, tables.factor.penalty
@@ -51,7 +51,7 @@ def settle(tables: Tables, work: Work, gap: Array, x: Array, multiplier: Array) 
         x[i] += rhs[i]
 
 
-@njit
+@inner
 def dependent_step(
     tables: Tables,
     work: Work,
@@ -109,7 +109,7 @@ def dependent_step(
     return norm(q) < 1e100
 
 
-@njit
+@inner
 def reduced_matrix(tables: Tables, work: Work, h: float, q: Array, qd: Array, x: Array, out: Array) -> None:
     """out = (M + h C + h² K) x with the exact tangents of the forces."""
     n = len(q)
@@ -122,7 +122,7 @@ def reduced_matrix(tables: Tables, work: Work, h: float, q: Array, qd: Array, x:
         out[i] -= work.stage[2, i]
 
 
-@njit
+@inner
 def independent_step(
     tables: Tables,
     work: Work,
