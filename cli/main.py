@@ -21,6 +21,12 @@ app = typer.Typer(
 )
 
 
+class BenchSubject(StrEnum):
+    """What `bench` measures."""
+
+    KERNELS = "kernels"
+
+
 class ImportFormat(StrEnum):
     """What `import` reads; the same names as in `acquisition.importers.FORMATS`."""
 
@@ -205,6 +211,29 @@ def info(
     from hodograph.cli.inspecting import run_info
 
     run_info(log, align=align, max_offset_s=max_offset, as_json=json)
+
+
+@app.command()
+def bench(
+    what: Annotated[BenchSubject, typer.Argument(help="What to measure.", show_default=False)],
+    json: Json = False,
+) -> None:
+    """Measure speed, peers beside us in the same run (those that are installed).
+
+    Example: hodograph bench kernels --json
+    """
+    from hodograph.cli.bench import run_bench_kernels
+
+    if what is BenchSubject.KERNELS:
+        run_bench_kernels(as_json=json)
+
+
+@app.command()
+def warmup() -> None:
+    """Compile all kernels now, with a progress bar; later starts find them on disk."""
+    from hodograph.cli.warmup import run_warmup
+
+    run_warmup()
 
 
 def run() -> None:

@@ -1,0 +1,30 @@
+"""`hodograph warmup`: compile all kernels once, with a progress bar."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+
+def run_warmup() -> None:
+    """Compile everything; what is compiled already takes moments."""
+    from hodograph.multibody.warm_up import warm_up_jobs
+
+    console = Console(file=sys.stderr)
+    began = time.monotonic()
+    with Progress(
+        TextColumn("{task.description:30}"), BarColumn(), TextColumn("{task.completed}/{task.total}"),
+        TimeElapsedColumn(), console=console,
+    ) as progress:  # fmt: skip
+        task = progress.add_task("compiling", total=None)
+        jobs = list(warm_up_jobs())
+        progress.update(task, total=len(jobs))
+        for name, job in jobs:
+            progress.update(task, description=name)
+            job()
+            progress.advance(task)
+        progress.update(task, description="ready")
+    console.print(f"kernels are compiled and kept ({time.monotonic() - began:.1f} s)")
