@@ -21,7 +21,9 @@ types: $(VENV)/.for-dev
 	@mkdir -p $(VENV)/types && ln -sfn ../.. $(VENV)/types/hodograph
 	MYPYPATH=$(VENV)/types $(BIN)/mypy $(foreach f,$(FOLDERS),-p hodograph.$(f))
 
+# Kernels are compiled once beforehand, else every test process would do it for itself.
 unit: $(VENV)/.for-dev
+	$(BIN)/hodograph warmup
 	$(BIN)/pytest -n 2 --cov --cov-report=term
 
 examples: $(VENV)/.for-dev

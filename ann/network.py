@@ -208,3 +208,14 @@ def network_from_bytes(data: bytes, source: str) -> VsaNetwork:
             return VsaNetwork(memory, members, domain, file["band"], header["trained_on"])
     except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile) as error:
         raise ModelError(f"{source}: is no model of ours ({error})") from error
+
+
+def warm_up() -> None:
+    """Compile the kernels now rather than at the first sample (seconds, once; cached on disk)."""
+    none = np.zeros((1, len(CHANNELS)))
+    maps = TansigNet(none, np.zeros(1), np.zeros(1), 0.0, np.zeros(5), np.ones(5), -1.0, 0.0, 1.0, -1.0)
+    domain = Domain(np.zeros((1, 5)), np.eye(5)[None], 1.0, np.zeros(5), np.ones(5))
+    network = VsaNetwork(MemorySpec(), (maps,), domain, np.zeros(4))
+    network.run(np.array([0.0, 0.01]), np.zeros((2, 5)))
+    network.memory.features(np.array([0.0]), none)
+    network.stream().step(0.0, np.zeros(5))

@@ -2,6 +2,7 @@
 
     HodographError                 catch this one at the edge of a program
     ├── SettingsError              a TOML file (mapping, rig, vehicle, mechanism) is wrong: file, line, reason
+    ├── MechanismError             a mechanism cannot be built or assembled: the part, what is wrong with it
     ├── UnitError                  a unit nobody knows, or one of the wrong dimension
     ├── LogError                   a log cannot be opened, is not a log, or is damaged beyond its last batch
     │   └── LogWriteError          the disk is full, gone or read-only; what was written stays readable
@@ -26,6 +27,10 @@ class SettingsError(HodographError):
 
     def __init__(self, source: str, reason: str, line: int | None = None) -> None:
         super().__init__(f"{source}, line {line}: {reason}" if line else f"{source}: {reason}")
+
+
+class MechanismError(HodographError):
+    """A mechanism cannot work, e.g. a bar of zero length, constraints in conflict, a singular start."""
 
 
 class UnitError(HodographError):

@@ -105,12 +105,23 @@ def _fit(hint: Any, value: object, path: Path_) -> Any:
 def _fit_union(args: tuple[Any, ...], value: object, path: Path_) -> Any:
     """The first alternative that takes the value; with several misses, the complaint that got furthest."""
     misfits = []
-    for alternative in (a for a in args if a is not types.NoneType):
+    for alternative in _of_that_kind([a for a in args if a is not types.NoneType], value):
         try:
             return _fit(alternative, value, path)
         except _Misfit as misfit:
             misfits.append(misfit)
     raise max(misfits, key=lambda m: len(m.path))
+
+
+def _of_that_kind(alternatives: list[Any], value: object) -> list[Any]:
+    """Dataclasses told apart by a Literal field `kind`: only the one meant, so that its complaint is the one heard."""
+    kind = value.get("kind") if isinstance(value, Mapping) else None
+    meant = [a for a in alternatives if dataclasses.is_dataclass(a) and kind in get_args(_hints(a).get("kind"))]
+    return meant or alternatives
+
+
+def _hints(cls: Any) -> dict[str, Any]:
+    return get_type_hints(cls)
 
 
 def _fit_tuple(args: tuple[Any, ...], value: object, path: Path_) -> tuple[Any, ...]:

@@ -1,0 +1,1 @@
+"""Mechanisms as data: one TOML file each, with a sketch."""
