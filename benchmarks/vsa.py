@@ -52,8 +52,9 @@ def line(name: str, scores: list[VsaScore], target: float | None, delay: float |
     wanted = f"{target:.2f} {'reached' if middle <= target else 'MISSED'}" if target else ""
     late = f"{1e3 * delay:4.0f}" if delay is not None else ""
     at = scores[rmse.index(middle)] if middle in rmse else scores[0]
+    held = f"{at.coverage_95:.1%}" if at.coverage_95 > 0 else "none"
     print(
-        f"{name:34s} {middle:6.3f} {spread:>12s} {at.mae_deg:6.3f} {at.max_deg:6.2f} {at.coverage_95:8.1%} "
+        f"{name:34s} {middle:6.3f} {spread:>12s} {at.mae_deg:6.3f} {at.max_deg:6.2f} {held:>8s} "
         f"{at.valid_fraction:6.1%} {late:>6s}   {wanted}"
     )
 
