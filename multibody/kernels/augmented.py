@@ -190,7 +190,7 @@ def augmented_step(
         if not size < 1e100:
             break
         last = size
-    work.control[0] = max(contraction, 1e-4) if iterations > 1 else min(2.0 * max(contraction, 1e-4), 1.0)
+    work.control[0] = max(contraction, 1e-6) if iterations > 1 else min(2.0 * max(contraction, 1e-6), 1.0)
     evaluate(rows, q, work.branch, work.guide, work.jac, phi)
     if refresh == WHEN_SLOW:
         for i in range(m):
