@@ -42,7 +42,7 @@ def inlined(function: F) -> F:
 
 
 def inner(function: F) -> F:
-    """For kernels that only kernels call: without the entry from Python, whose unpacking of tables is slow to compile."""
+    """For kernels that only kernels call: without an entry from Python, which would take long to compile."""
     return cast(F, _jit(**_SETTINGS, **_NO_ENTRY)(function))
 
 

@@ -19,9 +19,12 @@ from hodograph.multibody.kinematics import consistent, matrices_r_s, reselect, s
 from hodograph.multibody.model import Model, State
 from hodograph.multibody.tables import FRESH
 
-BREAK_EVEN = 0.10
-"""Below this ratio of degrees of freedom to coordinates the linearly implicit step is cheaper in independent ones."""
+BREAK_EVEN = 0.0
+"""Below this ratio of degrees of freedom to coordinates the linearly implicit step would choose independent ones.
 
+Seed 000 puts it at 0.48 with dense matrices. With one sparse factor, dependent coordinates were cheaper at every ratio
+measured, from 0.005 to 0.5 (1.6 to 4 times), so nothing is left to choose; see benchmarks/RESULTS.md.
+"""
 
 WORSE = 5.0
 """Independent coordinates are chosen anew when the largest entry of R has grown by this factor."""

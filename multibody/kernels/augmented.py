@@ -151,6 +151,7 @@ def augmented_step(
     contraction, last = work.control[0], 1e300
     converged = False
     iterations = 0
+    first_move = 1.0
     while iterations < limit:
         evaluate(rows, q, work.branch, work.guide, work.jac, phi)
         refresh_mass(tables.mass, q, work.mass)
@@ -171,6 +172,8 @@ def augmented_step(
             qdd[i] += per_h2 * d
             size += d * d
         size = size**0.5
+        if iterations == 0 or refresh == EVERY_ITERATION:
+            first_move = 10.0 * size + 1e-6  # how far a projection with this factor misses, relative to its gap
         for i in range(m):
             y = phi[i]
             for a in range(start[i], start[i + 1]):
@@ -187,7 +190,7 @@ def augmented_step(
         if not size < 1e100:
             break
         last = size
-    work.control[0] = max(contraction, 1e-4) if iterations > 1 else min(2.0 * max(contraction, 1e-4), 1.0)
+    work.control[0] = max(contraction, 1e-6) if iterations > 1 else min(2.0 * max(contraction, 1e-6), 1.0)
     evaluate(rows, q, work.branch, work.guide, work.jac, phi)
     if refresh == WHEN_SLOW:
         for i in range(m):
@@ -203,9 +206,12 @@ def augmented_step(
     else:
         for _ in range(3):
             rates(rows, work.jac, work.guide, qd, rate)
-            if norm(rate) <= options[3]:
+            gap = norm(rate)
+            if gap <= options[3]:
                 break
             pull_back(tables, work, penalty, rate, qd)
+            if first_move * gap <= options[3]:
+                break
         accelerations(rows, q, qd, work.branch, work.guide, work.target)
         for _ in range(3):
             for i in range(m):
@@ -213,9 +219,12 @@ def augmented_step(
                 for a in range(start[i], start[i + 1]):
                     y += work.jac[a] * qdd[col[a]]
                 rate[i] = y
-            if norm(rate) <= 100.0 * options[3]:
+            gap = norm(rate)
+            if gap <= 100.0 * options[3]:
                 break
             pull_back(tables, work, penalty, rate, qdd)
+            if first_move * gap <= 100.0 * options[3]:
+                break
     work.control[7] = t_s + h
     for i in range(m):
         multiplier[i] = mu[i] * per_h2

@@ -29,6 +29,7 @@ from hodograph.multibody.tables import Array, Tables, Work
 
 ROUNDS = 6
 SETTLED = 1e-14
+REFINED = 1e-13
 
 
 @njit
@@ -281,6 +282,8 @@ def velocity_problem(tables: Tables, work: Work, qd: Array) -> None:
     """Dependent velocities from the independent ones in qd; needs the kinematic factor at q."""
     for _ in range(2):
         rates(tables.rows, work.jac0, work.guide, qd, work.rate)
+        if norm(work.rate) <= REFINED:
+            break
         for i in range(len(work.rate)):
             work.target[i] = -work.rate[i]
         complete(tables, work, work.target)
@@ -311,6 +314,8 @@ def null_space(tables: Tables, work: Work, out: Array) -> None:
         x[work.independent[k]] = 1.0
         for _ in range(2):
             jacobian_times(tables.rows, work.jac0, x, work.rate)
+            if norm(work.rate) <= REFINED:
+                break
             for i in range(len(work.rate)):
                 work.target[i] = -work.rate[i]
             complete(tables, work, work.target)
