@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from hodograph.cli import vsa
+
 app = typer.Typer(
     name="hodograph",
     help="From the cheap sensors of a vehicle to its state: record, import, inspect and export drives.",
@@ -44,6 +46,7 @@ class ExportFormat(StrEnum):
 
 LogPath = Annotated[Path, typer.Argument(help="A log folder (NAME.drive).", show_default=False, readable=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
+app.add_typer(vsa.app)
 
 
 def _version(wanted: bool) -> None:

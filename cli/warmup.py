@@ -11,7 +11,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 def run_warmup() -> None:
     """Compile everything; what is compiled already takes moments."""
+    from hodograph.ann.network import warm_up as warm_up_networks
     from hodograph.multibody.warm_up import warm_up_jobs
+    from hodograph.observers.sideslip.filter import warm_up as warm_up_sideslip
 
     console = Console(file=sys.stderr)
     began = time.monotonic()
@@ -20,7 +22,7 @@ def run_warmup() -> None:
         TimeElapsedColumn(), console=console,
     ) as progress:  # fmt: skip
         task = progress.add_task("compiling", total=None)
-        jobs = list(warm_up_jobs())
+        jobs = [*warm_up_jobs(), ("sideslip filter", warm_up_sideslip), ("sideslip networks", warm_up_networks)]
         progress.update(task, total=len(jobs))
         for name, job in jobs:
             progress.update(task, description=name)

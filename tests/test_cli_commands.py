@@ -70,9 +70,9 @@ def log_path(cli: Cli, tmp_path: Path, nmea_file: Path) -> Path:
 def test_help_teaches_and_lists_only_what_is_built(cli: Cli) -> None:
     code, out, _ = cli("--help")
     assert code == 0
-    assert {"demo", "record", "import", "export", "info"} <= set(out.split())
-    assert not {"drive", "simulate", "replay", "tune", "vsa"} & set(out.split())
-    for command in ("demo", "record", "import", "export", "info"):
+    assert {"demo", "record", "import", "export", "info", "vsa"} <= set(out.split())
+    assert not {"drive", "simulate", "replay", "tune"} & set(out.split())
+    for command in ("demo", "record", "vsa", "import", "export", "info"):
         code, out, _ = cli(command, "--help")
         assert code == 0
         assert "Usage: hodograph" in out
