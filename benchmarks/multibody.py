@@ -25,6 +25,7 @@ from hodograph.multibody import (
     Model,
     Point,
     Projection,
+    Refresh,
     StepOptions,
     Stepper,
     build,
@@ -152,7 +153,8 @@ def lanes() -> None:
         ("five-link corner, n = 77", multilink(), 1e-3),
     ):
         model = build(mechanism)
-        single, four = Stepper(model), LaneStepper(model)
+        options = StepOptions(refresh=Refresh.EVERY_STEP)  # as the lanes do
+        single, four = Stepper(model, options=options), LaneStepper(model, options)
         states = [single.start()] * 4
 
         def side_by_side(four: LaneStepper = four, states: list = states, h_s: float = h_s) -> float:  # type: ignore[type-arg]
