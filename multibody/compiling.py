@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 os.environ.setdefault("NUMBA_SLP_VECTORIZE", "1")  # read when numba is imported: packs the lane kernels
@@ -15,6 +18,45 @@ F = TypeVar("F", bound=Callable[..., Any])
 FAST = frozenset({"contract", "reassoc", "nsz", "arcp"})
 """Rounding may change, NaN and infinity may not be assumed away: a diverging step must be seen."""
 
+ROOT = Path(__file__).parents[1]
+_KEPT = "kernels-"
+
+
+def fingerprint(root: Path) -> str:
+    """Of every source under `root` that holds kernels or their tables.
+
+    numba looks only at the file of the kernel that is called: after a change in one that it calls, it would go on
+    running the old machine code. So each state of the sources has a cache of its own.
+    """
+    digest = hashlib.blake2b(digest_size=8)
+    for folder in ("multibody", "sensors", "observers"):
+        for path in sorted((root / folder).rglob("*.py")):
+            source = path.read_bytes()
+            if b"compiling" in source or path.stem == "tables":
+                digest.update(source)
+    return digest.hexdigest()
+
+
+def _cache_folder() -> Path:
+    """Beside the package's byte code where that can be written, else in the user's cache; older ones are removed."""
+    given = os.environ.get("NUMBA_CACHE_DIR")
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hodograph"
+    parent = Path(given) if given else ROOT / "multibody" / "__pycache__"
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        if not os.access(parent, os.W_OK):
+            raise PermissionError(parent)
+    except OSError:
+        parent = home
+    folder = parent / f"{_KEPT}{fingerprint(ROOT)}"
+    if not folder.exists():
+        for old in parent.glob(f"{_KEPT}*"):
+            shutil.rmtree(old, ignore_errors=True)
+    return folder
+
+
+CACHE = _cache_folder()
+_config: Any = numba.config  # its attributes are made at run time
 _jit: Any = numba.njit  # `_nrt` is real but not in numba's own signature
 _SETTINGS: dict[str, Any] = {
     "cache": True, "nogil": True, "fastmath": set(FAST), "error_model": "numpy", "_nrt": False,
@@ -28,27 +70,37 @@ USER_FORCE = numba.types.void(
 """Signature of a user force: (t_s, q, qd, parameters, force) adds to `force`, shape (n,)."""
 
 
+def _compiled(compiler: Any, function: Any) -> Any:
+    """`compiler(function)` with its machine code kept in CACHE."""
+    before = _config.CACHE_DIR
+    _config.CACHE_DIR = str(CACHE)
+    try:
+        return compiler(function)
+    finally:
+        _config.CACHE_DIR = before
+
+
 def njit(function: F) -> F:
     """Compile `function` when first called, keep the machine code on disk, release the GIL while it runs.
 
     Kernels allocate nothing and their callers hold the arrays, so reference counting is off: it cost more than half.
     """
-    return cast(F, _jit(**_SETTINGS)(function))
+    return cast(F, _compiled(_jit(**_SETTINGS), function))
 
 
 def inlined(function: F) -> F:
     """The same for small kernels on hot paths: their many array arguments are not passed but merged into the caller."""
-    return cast(F, _jit(**_SETTINGS, forceinline=True)(function))
+    return cast(F, _compiled(_jit(**_SETTINGS, forceinline=True), function))
 
 
 def inner(function: F) -> F:
     """For kernels that only kernels call: without an entry from Python, which would take long to compile."""
-    return cast(F, _jit(**_SETTINGS, **_NO_ENTRY)(function))
+    return cast(F, _compiled(_jit(**_SETTINGS, **_NO_ENTRY), function))
 
 
 def inlined_inner(function: F) -> F:
     """Both: merged into the caller and without an entry from Python."""
-    return cast(F, _jit(**_SETTINGS, **_NO_ENTRY, forceinline=True)(function))
+    return cast(F, _compiled(_jit(**_SETTINGS, **_NO_ENTRY, forceinline=True), function))
 
 
 def user_force(function: Callable[..., None]) -> Any:
@@ -63,5 +115,5 @@ def _nothing(t_s: float, q: Any, qd: Any, parameters: Any, force: Any) -> None:
     return
 
 
-NO_FORCE: Any = numba.cfunc(USER_FORCE, cache=True)(_nothing)
+NO_FORCE: Any = _compiled(numba.cfunc(USER_FORCE, cache=True), _nothing)
 """The user force of a mechanism that has none."""
