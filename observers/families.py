@@ -1,0 +1,258 @@
+"""The compiled filter families behind one small interface, with the buffers each needs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hodograph.core.frames import Array
+from hodograph.multibody.kinematics import matrices_r_s
+from hodograph.observers.kernels.ekf import EkfSetting, Rows, correct_ekf, predict_ekf, run_ekf, write_state
+from hodograph.observers.kernels.cekf import Riccati, correct_cekf, predict_cekf, run_cekf
+from hodograph.observers.kernels.dependent import Copies, correct_dependent, predict_dependent, run_dependent
+from hodograph.observers.kernels.plant import Node
+from hodograph.observers.kernels.ukf import Swarm, UkfSetting, correct_ukf, predict_ukf, run_ukf
+from hodograph.observers.kernels.unscented import Points
+from hodograph.observers.plant import make_linear, make_node, make_plant
+from hodograph.observers.recipes import Cekf, Dependent, Ekf, Recipe, Ukf
+
+if TYPE_CHECKING:
+    from hodograph.observers.mechanism import Problem, Run
+
+
+def make_rows(n: int, m: int, size: int) -> Rows:
+    """Buffers of corrections."""
+    return Rows(
+        np.zeros((m, size)), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(size), np.zeros(size), np.zeros(size),
+        np.full(m, np.nan), np.full(m, np.nan), np.zeros(6), np.zeros(size), np.zeros((51, size)),
+    )  # fmt: skip
+
+
+def make_points(size: int, m: int) -> Points:
+    """Buffers of an unscented transform."""
+    k = 2 * size + 1
+    return Points(
+        np.zeros((k, size)), np.zeros((k, m)), np.zeros(size), np.zeros(m), np.zeros((k + size, size)),
+        np.zeros((m, m)), np.zeros((m, size)), np.zeros(size), np.zeros((k, size)), np.zeros((k, m)),
+    )  # fmt: skip
+
+
+class Family(ABC):
+    """One filter: its node and buffers, and calls into its kernels."""
+
+    def __init__(self, problem: Problem, force: Any) -> None:
+        model, uncertainty = problem.model, problem.uncertainty
+        d = len(uncertainty.disturbances)
+        P0 = uncertainty.initial_P(len(model.independent))
+        self.plant = make_plant(model, uncertainty, problem.step_s)
+        self.node = make_node(model, problem.start, P0, d)
+        self.linear = make_linear(model, len(P0), d)
+        self.rows = make_rows(model.n, len(problem.sensors.rows), len(P0))
+        self.sensors = problem.sensors.table
+        self.force = force
+
+    def x(self) -> Array:
+        """[z, zd, θ]."""
+        out = np.zeros(2 * len(self.plant.work.independent) + len(self.node.theta))
+        write_state(self.plant, self.node, out)
+        return out
+
+    def P(self) -> Array:
+        """Covariance of [z, zd, θ]."""
+        return self.node.P.copy()
+
+    def memory(self) -> Any:
+        """What a family remembers beyond its node."""
+        return None
+
+    def recall(self, memory: Any) -> None:
+        """Back to an earlier memory."""
+        return
+
+    @abstractmethod
+    def predict(self, t_s: float, h_s: float) -> bool:
+        """One step; False when it failed."""
+
+    @abstractmethod
+    def correct(self, first: int, end: int, values: Array, t_s: float) -> int:
+        """One reading; a verdict, or −1 when the state is lost."""
+
+    @abstractmethod
+    def run(self, readings: Array, t_s: float, h_s: float, out: Run) -> int:
+        """A whole grid; the steps done."""
+
+
+class EkfFamily(Family):
+    """Extended Kalman filters."""
+
+    def __init__(self, problem: Problem, recipe: Ekf, gate: float, force: Any) -> None:
+        super().__init__(problem, force)
+        self.setting = EkfSetting(
+            int(recipe.steps), int(recipe.transition), int(recipe.tangent), int(recipe.acceleration_error),
+            int(recipe.adaptive), gate,
+        )  # fmt: skip
+        if recipe.still_start:
+            self.node.qdd[:] = 0.0
+            self.node.multiplier[:] = 0.0
+
+    def memory(self) -> Any:
+        """The densities, which an adaptive filter changes."""
+        return self.plant.noise_zdd.copy(), self.plant.noise_theta.copy(), self.rows.window.copy()
+
+    def recall(self, memory: Any) -> None:
+        """Back to earlier densities."""
+        self.plant.noise_zdd[:], self.plant.noise_theta[:], self.rows.window[:] = memory
+
+    def predict(self, t_s: float, h_s: float) -> bool:
+        """One step."""
+        return predict_ekf(self.plant, self.force, self.setting, self.node, self.linear, self.rows, t_s, h_s)
+
+    def correct(self, first: int, end: int, values: Array, t_s: float) -> int:
+        """One reading."""
+        return correct_ekf(
+            self.plant, self.force, self.setting, self.sensors, first, end, values, self.node, self.linear, self.rows, t_s
+        )
+
+    def run(self, readings: Array, t_s: float, h_s: float, out: Run) -> int:
+        """A whole grid."""
+        return run_ekf(
+            self.plant, self.force, self.setting, self.sensors, readings, self.node, self.linear, self.rows, t_s, h_s,
+            out.x, out.P, out.F, out.x_prior, out.P_prior,
+        )  # fmt: skip
+
+
+class UkfFamily(Family):
+    """Unscented Kalman filters."""
+
+    def __init__(self, problem: Problem, recipe: Ukf, gate: float, force: Any) -> None:
+        super().__init__(problem, force)
+        size = len(self.node.P)
+        self.setting = UkfSetting(
+            int(recipe.steps), int(recipe.reuse), int(recipe.square_root), gate, recipe.weights(size)
+        )
+        self.points = make_points(size, len(problem.sensors.rows))
+        shape = (2 * size + 1, problem.model.n)
+        self.swarm = Swarm(np.zeros(shape), np.zeros(shape), np.zeros(shape), _copy(self.node))
+
+    def predict(self, t_s: float, h_s: float) -> bool:
+        """One step."""
+        return predict_ukf(
+            self.plant, self.force, self.setting, self.node, self.linear, self.rows, self.points, self.swarm, t_s, h_s
+        )
+
+    def correct(self, first: int, end: int, values: Array, t_s: float) -> int:
+        """One reading."""
+        return correct_ukf(
+            self.plant, self.force, self.setting, self.sensors, first, end, values, self.node, self.rows, self.points,
+            self.swarm, t_s,
+        )  # fmt: skip
+
+    def run(self, readings: Array, t_s: float, h_s: float, out: Run) -> int:
+        """A whole grid."""
+        return run_ukf(
+            self.plant, self.force, self.setting, self.sensors, readings, self.node, self.linear, self.rows,
+            self.points, self.swarm, t_s, h_s, out.x, out.P,
+        )  # fmt: skip
+
+
+class CekfFamily(Family):
+    """The continuous EKF."""
+
+    def __init__(self, problem: Problem, recipe: Cekf, gate: float, force: Any) -> None:
+        super().__init__(problem, force)
+        size = len(self.node.P)
+        square = (size, size)
+        self.riccati = Riccati(*(np.zeros(square) for _ in range(10)), np.zeros(1))
+        self.gate = gate
+
+    def memory(self) -> Any:
+        """What the last step started from."""
+        return tuple(a.copy() for a in self.riccati)
+
+    def recall(self, memory: Any) -> None:
+        """Back to an earlier step."""
+        for mine, theirs in zip(self.riccati, memory, strict=True):
+            mine[:] = theirs
+
+    def predict(self, t_s: float, h_s: float) -> bool:
+        """One step."""
+        return predict_cekf(self.plant, self.force, self.node, self.linear, self.rows, self.riccati, t_s, h_s)
+
+    def correct(self, first: int, end: int, values: Array, t_s: float) -> int:
+        """One reading."""
+        return correct_cekf(
+            self.plant, self.force, self.gate, self.sensors, first, end, values, self.node, self.linear, self.rows,
+            self.riccati, t_s,
+        )  # fmt: skip
+
+    def run(self, readings: Array, t_s: float, h_s: float, out: Run) -> int:
+        """A whole grid."""
+        return run_cekf(
+            self.plant, self.force, self.gate, self.sensors, readings, self.node, self.linear, self.rows, self.riccati,
+            t_s, h_s, out.x, out.P,
+        )  # fmt: skip
+
+
+class DependentFamily(Family):
+    """Filters on [q, qd] with the constraints as measurements."""
+
+    def __init__(self, problem: Problem, recipe: Dependent, gate: float, force: Any) -> None:
+        if problem.uncertainty.disturbances:
+            raise ValueError("filters on dependent coordinates take no disturbances")
+        super().__init__(problem, force)
+        model, n = problem.model, problem.model.n
+        r, _ = matrices_r_s(model, problem.start.t_s, problem.start.q)
+        P0 = np.zeros((2 * n, 2 * n))
+        P0[:n, :n] = problem.uncertainty.std_z**2 * (r @ r.T)
+        P0[n:, n:] = problem.uncertainty.std_zd**2 * (r @ r.T)
+        P0 += 1e-10 * np.eye(2 * n)
+        self.node = make_node(model, problem.start, P0, 0)
+        self.linear = make_linear(model, 2 * n, 0)
+        self.rows = make_rows(n, len(problem.sensors.rows), 2 * n)
+        self.copies = Copies(
+            np.zeros((2 * n, 2 * n)), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(2 * n), np.zeros(2 * n),
+            np.zeros((model.rows, n)),
+        )  # fmt: skip
+        self.iterated, self.gate = int(recipe.iterated), gate
+        self.picked = np.concatenate([model.independent, n + model.independent.astype(np.int64)]).astype(np.int64)
+
+    def P(self) -> Array:
+        """Covariance of [z, zd]."""
+        return self.node.P[np.ix_(self.picked, self.picked)].copy()
+
+    def predict(self, t_s: float, h_s: float) -> bool:
+        """One step."""
+        return predict_dependent(
+            self.plant, self.force, self.iterated, self.node, self.linear, self.rows, self.copies, t_s, h_s
+        )
+
+    def correct(self, first: int, end: int, values: Array, t_s: float) -> int:
+        """One reading."""
+        return correct_dependent(
+            self.plant, self.force, self.iterated, self.gate, self.sensors, first, end, values, self.node, self.linear,
+            self.rows, self.copies, t_s,
+        )  # fmt: skip
+
+    def run(self, readings: Array, t_s: float, h_s: float, out: Run) -> int:
+        """A whole grid."""
+        return run_dependent(
+            self.plant, self.force, self.iterated, self.gate, self.sensors, readings, self.node, self.linear, self.rows,
+            self.copies, t_s, h_s, out.x, out.P,
+        )  # fmt: skip
+
+
+def _copy(node: Node) -> Node:
+    return Node(*(a.copy() for a in node))
+
+
+def family_of(problem: Problem, recipe: Recipe, gate: float, force: Any) -> Family:
+    """The family of a recipe."""
+    if isinstance(recipe, Ekf):
+        return EkfFamily(problem, recipe, gate, force)
+    if isinstance(recipe, Ukf):
+        return UkfFamily(problem, recipe, gate, force)
+    if isinstance(recipe, Cekf):
+        return CekfFamily(problem, recipe, gate, force)
+    return DependentFamily(problem, recipe, gate, force)

@@ -1,0 +1,345 @@
+"""Filters on all coordinates [q, qd]: constraints Φ and Φ_dot are measurements with noise that fades.
+
+SCKF: after each step and each reading the constraints are imposed by repeated one-row updates whose noise
+0.1 Φ_x P Φ_xᵀ falls from round to round. DIEKFpm: sensors and constraints together, the whole update iterated from the
+prior with the linearisation of the last round. Plant noise acts along the motion (through R), so it does not fight the
+constraints; a small even noise covers their curvature.
+"""
+
+from __future__ import annotations
+
+from math import exp
+from typing import Any, NamedTuple
+
+from hodograph.multibody.compiling import njit
+from hodograph.multibody.kernels.constraints import choose_branches, rates
+from hodograph.multibody.kernels.dynamics import configure, rate_change
+from hodograph.multibody.tables import Array
+from hodograph.observers.kernels.algebra import (
+    GATED_ROWS,
+    LAST_NIS,
+    NIS_ROWS,
+    NIS_SUM,
+    finite,
+    innovation_var,
+    joseph_row,
+    propagate,
+    tidy,
+)
+from hodograph.observers.kernels.ekf import GATED, INVALID, USED, Rows, write_state
+from hodograph.observers.kernels.plant import Linear, Node, Plant, linearise, settle
+from hodograph.sensors.kernels import SensorTable, difference, measure, measure_jacobians
+
+CLOSED = 1e-10
+ROUNDS = 60
+FADING = 2.0
+EVEN_NOISE = 1e-8
+
+
+class Copies(NamedTuple):
+    """Prior of an iterated update, and rows of the constraints."""
+
+    P: Array  # (2n, 2n)
+    q: Array  # (n,)
+    qd: Array
+    unit: Array  # (n,)
+    row: Array  # (2n,)
+    gap: Array  # (2n,)
+    turned: Array  # (rows, n) d(Φ_q qd)/dq
+
+
+@njit
+def move(node: Node, dx: Array) -> None:
+    """q and qd plus dx."""
+    n = len(node.q)
+    for i in range(n):
+        node.q[i] += dx[i]
+        node.qd[i] += dx[n + i]
+
+
+@njit
+def look(plant: Plant, node: Node, copies: Copies, t_s: float) -> float:
+    """Constraints, their rates and the derivatives of both at the node; returns the norm of Φ and Φ_dot."""
+    tables, work, n = plant.tables, plant.work, len(node.q)
+    choose_branches(tables.rows, node.q, work.branch)
+    configure(tables, work, t_s, node.q)
+    rates(tables.rows, work.jac, work.guide, node.qd, work.rate)
+    total = 0.0
+    for i in range(len(work.phi)):
+        total += work.phi[i] ** 2 + work.rate[i] ** 2
+    for k in range(n):
+        for j in range(n):
+            copies.unit[j] = 1.0 if j == k else 0.0
+        rate_change(tables, work, node.q, node.qd, copies.unit, work.tau)
+        for i in range(len(work.tau)):
+            copies.turned[i, k] = work.tau[i]
+    return total**0.5
+
+
+@njit
+def constraint_row(plant: Plant, copies: Copies, i: int, of_rate: int) -> float:
+    """copies.row = derivative of Φ_i or of its rate to [q, qd]; returns its value. All zero for idle rows."""
+    rows, work, n = plant.tables.rows, plant.work, len(copies.unit)
+    for j in range(2 * n):
+        copies.row[j] = 0.0
+    shift = n if of_rate == 1 else 0
+    for a in range(rows.start[i], rows.start[i + 1]):
+        copies.row[shift + rows.col[a]] += work.jac[a]
+    if of_rate == 0:
+        return work.phi[i]
+    for j in range(n):
+        copies.row[j] += copies.turned[i, j]
+    return work.rate[i]
+
+
+@njit
+def impose(plant: Plant, node: Node, rows: Rows, copies: Copies, t_s: float) -> bool:
+    """The constraints as measurements, round after round with less noise, until they hold."""
+    size = len(node.P)
+    for round_ in range(ROUNDS):
+        error = look(plant, node, copies, t_s)
+        if error <= CLOSED:
+            return True
+        if not error < 1e100:
+            return False
+        for j in range(size):
+            rows.dx[j] = 0.0
+        for of_rate in range(2):
+            for i in range(len(plant.work.phi)):
+                gap = -constraint_row(plant, copies, i, of_rate)
+                spread = innovation_var(node.P, copies.row, 0.0)
+                if not spread > 1e-40:
+                    continue
+                for j in range(size):
+                    gap -= copies.row[j] * rows.dx[j]
+                joseph_row(node.P, copies.row, 0.1 * exp(-FADING * round_) * spread + 1e-30, rows.K, rows.g)
+                for j in range(size):
+                    rows.dx[j] += rows.K[j] * gap
+        for j in range(size):
+            node.P[j, j] += 1e-16
+        move(node, rows.dx)
+    return look(plant, node, copies, t_s) <= 1e-6
+
+
+@njit
+def predict_dependent(
+    plant: Plant, force: Any, iterated: int, node: Node, linear: Linear, rows: Rows, copies: Copies, t_s: float, h: float
+) -> bool:
+    """Forward Euler on all coordinates, F with the exact accelerations, then the constraints."""
+    n, f, z = len(node.q), len(linear.null), plant.work.independent
+    for i in range(2 * n):
+        for j in range(2 * n):
+            linear.F[i, j] = 1.0 if i == j else 0.0
+            linear.Q[i, j] = EVEN_NOISE * h if i == j else 0.0
+    spread(plant, force, node, linear, t_s)
+    for i in range(n):
+        linear.F[i, n + i] += h
+        for k in range(f):
+            linear.F[n + i, z[k]] += h * linear.by_z[k, i]
+            linear.F[n + i, n + z[k]] += h * linear.by_zd[k, i]
+        for j in range(n):
+            along = 0.0
+            for k in range(f):
+                along += linear.null[k, i] * linear.null[k, j] * plant.noise_zdd[k]
+            linear.Q[i, j] += along * h * h * h / 3.0
+            linear.Q[i, n + j] += along * h * h / 2.0
+            linear.Q[n + j, i] += along * h * h / 2.0
+            linear.Q[n + i, n + j] += along * h
+    propagate(linear.F, node.P, linear.Q, linear.T)
+    for i in range(n):
+        node.q[i] += h * node.qd[i]
+        node.qd[i] += h * node.qdd[i]
+    if iterated == 1:
+        for i in range(n):
+            copies.q[i], copies.qd[i] = node.q[i], node.qd[i]
+        for i in range(2 * n):
+            for j in range(2 * n):
+                copies.P[i, j] = node.P[i, j]
+    if not (impose(plant, node, rows, copies, t_s + h) and tidy(node.P, node.L, node.counts)):
+        return False
+    return settle(plant, force, node, t_s + h)
+
+
+@njit
+def spread(plant: Plant, force: Any, node: Node, linear: Linear, t_s: float) -> None:
+    """Derivatives of the accelerations without touching A, which here has another size."""
+    small = linear.A[: 2 * len(linear.null), : 2 * len(linear.null)]
+    part = Linear(
+        linear.null, linear.velocity, linear.by_z, linear.by_zd, linear.by_theta, linear.mass, small, linear.F,
+        linear.Q, linear.T, linear.zeros, linear.spare_qdd, linear.spare_multiplier,
+    )  # fmt: skip
+    linearise(plant, force, node, t_s, part)
+
+
+@njit
+def sensor_rows(
+    plant: Plant, sensors: SensorTable, first: int, end: int, node: Node, linear: Linear, rows: Rows
+) -> None:
+    """H (rows, [q, qd]); accelerations follow through z and zd."""
+    n, f, z = len(node.q), len(linear.null), plant.work.independent
+    for i in range(first, end):
+        measure_jacobians(sensors, i, node.q, node.qd, node.qdd, rows.h_q, rows.h_qd, rows.h_qdd)
+        for j in range(n):
+            rows.H[i, j], rows.H[i, n + j] = rows.h_q[j], rows.h_qd[j]
+        for k in range(f):
+            for j in range(n):
+                rows.H[i, z[k]] += rows.h_qdd[j] * linear.by_z[k, j]
+                rows.H[i, n + z[k]] += rows.h_qdd[j] * linear.by_zd[k, j]
+
+
+@njit
+def read_rows(
+    sensors: SensorTable, first: int, end: int, values: Array, gate: float, node: Node, rows: Rows, offset: Array, count: int
+) -> int:
+    """One-row updates with the sensors; `offset` is prior minus point of linearisation. Returns the verdict."""
+    size = len(node.P)
+    used, gated = 0, 0
+    for i in range(first, end):
+        if not abs(values[i - first]) < 1e150:
+            continue
+        y = difference(sensors, i, values[i - first], measure(sensors, i, node.q, node.qd, node.qdd))
+        for j in range(size):
+            y -= rows.H[i, j] * (rows.dx[j] + offset[j])
+        S = innovation_var(node.P, rows.H[i], sensors.var[i])
+        if count == 1:
+            rows.innovation[i], rows.innovation_var[i] = y, S
+        if not y * y / S <= gate:
+            gated += 1
+            node.counts[GATED_ROWS] += count
+            continue
+        used += 1
+        node.counts[NIS_SUM] += count * y * y / S
+        node.counts[NIS_ROWS] += count
+        node.counts[LAST_NIS] = y * y / S
+        joseph_row(node.P, rows.H[i], sensors.var[i], rows.K, rows.g)
+        for j in range(size):
+            rows.dx[j] += rows.K[j] * y
+    if used > 0:
+        return USED
+    return GATED if gated > 0 else INVALID
+
+
+@njit
+def correct_dependent(
+    plant: Plant,
+    force: Any,
+    iterated: int,
+    gate: float,
+    sensors: SensorTable,
+    first: int,
+    end: int,
+    values: Array,
+    node: Node,
+    linear: Linear,
+    rows: Rows,
+    copies: Copies,
+    t_s: float,
+) -> int:
+    """One reading, then (SCKF) or together with (DIEKFpm) the constraints."""
+    n = len(node.q)
+    spread(plant, force, node, linear, t_s)
+    sensor_rows(plant, sensors, first, end, node, linear, rows)
+    for j in range(2 * n):
+        rows.dx[j], copies.gap[j] = 0.0, 0.0
+    for i in range(first, end):
+        rows.innovation[i] = values[i - first] - values[i - first]
+    for i in range(n):
+        copies.q[i], copies.qd[i] = node.q[i], node.qd[i]
+    for i in range(2 * n):
+        for j in range(2 * n):
+            copies.P[i, j] = node.P[i, j]
+    verdict = read_rows(sensors, first, end, values, gate, node, rows, copies.gap, 1)
+    if verdict != USED:
+        return verdict
+    move(node, rows.dx)
+    rounds = 4 if iterated == 1 else 0
+    for _ in range(rounds):
+        if not (impose(plant, node, rows, copies, t_s) and settle(plant, force, node, t_s)):
+            return -1
+        again(plant, force, gate, sensors, first, end, values, node, linear, rows, copies, t_s)
+    if not (finite(rows.dx) and impose(plant, node, rows, copies, t_s) and tidy(node.P, node.L, node.counts)):
+        return -1
+    return verdict if settle(plant, force, node, t_s) else -1
+
+
+@njit
+def again(
+    plant: Plant,
+    force: Any,
+    gate: float,
+    sensors: SensorTable,
+    first: int,
+    end: int,
+    values: Array,
+    node: Node,
+    linear: Linear,
+    rows: Rows,
+    copies: Copies,
+    t_s: float,
+) -> None:
+    """The update once more from the prior, sensors and constraints linearised at the node."""
+    n = len(node.q)
+    spread(plant, force, node, linear, t_s)
+    sensor_rows(plant, sensors, first, end, node, linear, rows)
+    look(plant, node, copies, t_s)
+    for i in range(n):
+        copies.gap[i], copies.gap[n + i] = copies.q[i] - node.q[i], copies.qd[i] - node.qd[i]
+    for i in range(2 * n):
+        rows.dx[i] = 0.0
+        for j in range(2 * n):
+            node.P[i, j] = copies.P[i, j]
+    read_rows(sensors, first, end, values, gate, node, rows, copies.gap, 0)
+    for of_rate in range(2):
+        for i in range(len(plant.work.phi)):
+            gap = -constraint_row(plant, copies, i, of_rate)
+            var = innovation_var(node.P, copies.row, 0.0)
+            if not var > 1e-40:
+                continue
+            for j in range(2 * n):
+                gap -= copies.row[j] * (rows.dx[j] + copies.gap[j])
+            joseph_row(node.P, copies.row, 1e-6 * var + 1e-30, rows.K, rows.g)
+            for j in range(2 * n):
+                rows.dx[j] += rows.K[j] * gap
+    for i in range(n):
+        node.q[i] = copies.q[i] + rows.dx[i]
+        node.qd[i] = copies.qd[i] + rows.dx[n + i]
+
+
+@njit
+def run_dependent(
+    plant: Plant,
+    force: Any,
+    iterated: int,
+    gate: float,
+    sensors: SensorTable,
+    readings: Array,
+    node: Node,
+    linear: Linear,
+    rows: Rows,
+    copies: Copies,
+    t_s: float,
+    h: float,
+    out_x: Array,
+    out_P: Array,
+) -> int:
+    """All steps of a grid inside the kernel, as `run_ekf`; outputs are those of z and zd."""
+    steps, m = readings.shape
+    n, f, z = len(node.q), len(linear.null), plant.work.independent
+    for k in range(steps):
+        now = t_s + k * h
+        if not predict_dependent(plant, force, iterated, node, linear, rows, copies, now, h):
+            return k
+        some = False
+        for i in range(m):
+            some = some or readings[k, i] == readings[k, i]
+        if some and correct_dependent(
+            plant, force, iterated, gate, sensors, 0, m, readings[k], node, linear, rows, copies, now + h
+        ) < 0:
+            return k
+        write_state(plant, node, out_x[k])
+        for i in range(2 * f):
+            a = z[i] if i < f else n + z[i - f]
+            for j in range(2 * f):
+                b = z[j] if j < f else n + z[j - f]
+                out_P[k, i, j] = node.P[a, b]
+    return steps
