@@ -9,9 +9,9 @@ import numpy as np
 
 from hodograph.core.frames import Array
 from hodograph.multibody.kinematics import matrices_r_s
-from hodograph.observers.kernels.ekf import EkfSetting, Rows, correct_ekf, predict_ekf, run_ekf, write_state
 from hodograph.observers.kernels.cekf import Riccati, correct_cekf, predict_cekf, run_cekf
 from hodograph.observers.kernels.dependent import Copies, correct_dependent, predict_dependent, run_dependent
+from hodograph.observers.kernels.ekf import EkfSetting, Rows, correct_ekf, predict_ekf, run_ekf, write_state
 from hodograph.observers.kernels.plant import Node
 from hodograph.observers.kernels.ukf import Swarm, UkfSetting, correct_ukf, predict_ukf, run_ukf
 from hodograph.observers.kernels.unscented import Points
@@ -112,7 +112,17 @@ class EkfFamily(Family):
     def correct(self, first: int, end: int, values: Array, t_s: float) -> int:
         """One reading."""
         return correct_ekf(
-            self.plant, self.force, self.setting, self.sensors, first, end, values, self.node, self.linear, self.rows, t_s
+            self.plant,
+            self.force,
+            self.setting,
+            self.sensors,
+            first,
+            end,
+            values,
+            self.node,
+            self.linear,
+            self.rows,
+            t_s,
         )
 
     def run(self, readings: Array, t_s: float, h_s: float, out: Run) -> int:
@@ -224,9 +234,7 @@ class DependentFamily(Family):
 
     def predict(self, t_s: float, h_s: float) -> bool:
         """One step."""
-        return predict_dependent(
-            self.plant, self.force, self.iterated, self.node, self.linear, self.rows, self.copies, t_s, h_s
-        )
+        return predict_dependent(self.plant, self.force, self.node, self.linear, self.rows, self.copies, t_s, h_s)
 
     def correct(self, first: int, end: int, values: Array, t_s: float) -> int:
         """One reading."""

@@ -18,7 +18,7 @@ from hodograph.observers.kernels.plant import Linear, Node, Plant
 
 @dataclass(frozen=True, slots=True)
 class Disturbance:
-    """A force that the model does not know, estimated as a state: θ times `column`, the generalised force (n,) per unit.
+    """A force that the model does not know, estimated as a state: θ times `column`, a generalised force (n,).
 
     It wanders with spectral density `density` (unit² / s) from an initial deviation `std`; with a `time_constant_s` it
     also returns to zero (a shaping filter).

@@ -94,6 +94,8 @@ RECIPES: dict[str, Recipe] = {
     "ukf_tr": Ukf(Steps.TRAPEZOIDAL),
     "srukf": Ukf(Steps.TRAPEZOIDAL, square_root=True, alpha=1.0),
     "force_ekf": Ekf(Steps.TRAPEZOIDAL, Transition.EXACT),
+    "shaping_ekf": Ekf(Steps.TRAPEZOIDAL, Transition.EXACT),
     "gravity_ekf": Ekf(Steps.TRAPEZOIDAL, Transition.EXACT),
+    "gravity_ukf": Ukf(Steps.TRAPEZOIDAL, alpha=1.0),
 }
 """Observers by the names that `hodograph bench linkages` uses."""

@@ -60,7 +60,16 @@ def _backward(
 
 @njit
 def _rts(
-    x: Array, P: Array, F: Array, x_prior: Array, P_prior: Array, begin: int, end: int, out_x: Array, out_P: Array, spare: Array
+    x: Array,
+    P: Array,
+    F: Array,
+    x_prior: Array,
+    P_prior: Array,
+    begin: int,
+    end: int,
+    out_x: Array,
+    out_P: Array,
+    spare: Array,
 ) -> None:
     n = x.shape[1]
     L, C, D, E = spare[0], spare[1], spare[2], spare[3]

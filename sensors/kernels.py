@@ -52,9 +52,7 @@ def affine(
 
 
 @njit
-def add_gradient(
-    start: Index, term: Index, val: Array, i: int, u: float, v: float, w: float, out: Array
-) -> None:
+def add_gradient(start: Index, term: Index, val: Array, i: int, u: float, v: float, w: float, out: Array) -> None:
     """out += (u, v, w) · d(form)/dx."""
     for k in range(start[i], start[i + 1]):
         axis = term[k, 1]
@@ -114,9 +112,6 @@ def measure_jacobians(
         if kind == RATE:
             fall = -2.0 * (a * x + b * y + c * z) * scale * scale
             add_gradient(s.b_start, s.b_term, s.b_val, i, fall * u, fall * v, fall * w, h_q)
-
-
-TWO_PI = 2.0 * np.pi
 
 
 @njit

@@ -88,9 +88,7 @@ class Encoder:
         """The coordinate itself."""
         place = (coordinate(model.index(self.coordinate)),)
         unit = _unit(model, self.coordinate)
-        return (
-            Row(f"{self.coordinate}_{unit}", POSITION, place, _ONE, self.quality, 2.0 * pi if self.wraps else 0.0),
-        )
+        return (Row(f"{self.coordinate}_{unit}", POSITION, place, _ONE, self.quality, 2.0 * pi if self.wraps else 0.0),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +224,13 @@ def _components(
     place = model.coordinates.place(at, name)
     picked: Sequence[int] = range(len(place)) if axes is None else axes
     return tuple(
-        Row(f"{at}_{_AXIS_NAMES[k]}_{unit}", kind, place, tuple(Affine(float(j == k)) for j in range(len(place))), quality)
+        Row(
+            f"{at}_{_AXIS_NAMES[k]}_{unit}",
+            kind,
+            place,
+            tuple(Affine(float(j == k)) for j in range(len(place))),
+            quality,
+        )
         for k in picked
     )
 

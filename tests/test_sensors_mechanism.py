@@ -109,7 +109,9 @@ def test_what_they_read_at_rest() -> None:
     model = build(shipped_mechanism("fourbar"))
     state = Stepper(model).start()
     still = State(0.0, state.q, 0.0 * state.q, 0.0 * state.q, state.multipliers)
-    rows = mount(model, [Accelerometer("up", "P1", (0.0, 1.0), FAIR), Accelerometer("crank", "P1", (1.0, 0.0), FAIR, "crank")])
+    rows = mount(
+        model, [Accelerometer("up", "P1", (0.0, 1.0), FAIR), Accelerometer("crank", "P1", (1.0, 0.0), FAIR, "crank")]
+    )
     up, along = rows.h(still.q, still.qd, still.qdd)
     assert up == pytest.approx(9.81)
     assert along == pytest.approx(9.81 * np.sin(np.pi / 3.0))

@@ -129,7 +129,7 @@ def solve_lower(L: Array, b: Array) -> None:
 @njit
 def finite(x: Array) -> bool:
     """Whether every entry is a number of sane size."""
+    good = True
     for i in range(len(x)):
-        if not abs(x[i]) < 1e150:
-            return False
-    return True
+        good = good and abs(x[i]) < 1e150
+    return good

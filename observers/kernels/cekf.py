@@ -260,9 +260,7 @@ def run_cekf(
         some = False
         for i in range(m):
             some = some or readings[k, i] == readings[k, i]
-        if some and correct_cekf(
-            plant, force, gate, sensors, 0, m, readings[k], node, linear, rows, r, now + h
-        ) < 0:
+        if some and correct_cekf(plant, force, gate, sensors, 0, m, readings[k], node, linear, rows, r, now + h) < 0:
             return k
         write_state(plant, node, out_x[k])
         for i in range(len(node.P)):

@@ -30,8 +30,8 @@ from hodograph.observers.kernels.ekf import GATED, INVALID, USED, Rows, write_st
 from hodograph.observers.kernels.plant import Linear, Node, Plant, linearise, settle
 from hodograph.sensors.kernels import SensorTable, difference, measure, measure_jacobians
 
-CLOSED = 1e-10
-ROUNDS = 60
+CLOSED, LOOSE = 1e-10, 1e-6
+ROUNDS = 30
 FADING = 2.0
 EVEN_NOISE = 1e-8
 
@@ -46,15 +46,6 @@ class Copies(NamedTuple):
     row: Array  # (2n,)
     gap: Array  # (2n,)
     turned: Array  # (rows, n) d(Φ_q qd)/dq
-
-
-@njit
-def move(node: Node, dx: Array) -> None:
-    """q and qd plus dx."""
-    n = len(node.q)
-    for i in range(n):
-        node.q[i] += dx[i]
-        node.qd[i] += dx[n + i]
 
 
 @njit
@@ -93,37 +84,75 @@ def constraint_row(plant: Plant, copies: Copies, i: int, of_rate: int) -> float:
 
 
 @njit
-def impose(plant: Plant, node: Node, rows: Rows, copies: Copies, t_s: float) -> bool:
-    """The constraints as measurements, round after round with less noise, until they hold."""
+def remember(node: Node, copies: Copies) -> None:
+    """The node becomes the prior of an iterated update."""
+    n = len(node.q)
+    for i in range(n):
+        copies.q[i], copies.qd[i] = node.q[i], node.qd[i]
+    for i in range(2 * n):
+        for j in range(2 * n):
+            copies.P[i, j] = node.P[i, j]
+
+
+@njit
+def from_prior(node: Node, rows: Rows, copies: Copies) -> None:
+    """Start the update again: prior P, no correction yet, copies.gap = prior minus point of linearisation."""
+    n = len(node.q)
+    for i in range(n):
+        copies.gap[i], copies.gap[n + i] = copies.q[i] - node.q[i], copies.qd[i] - node.qd[i]
+    for i in range(2 * n):
+        rows.dx[i] = 0.0
+        for j in range(2 * n):
+            node.P[i, j] = copies.P[i, j]
+
+
+@njit
+def constrain(plant: Plant, node: Node, rows: Rows, copies: Copies, round_: int) -> None:
+    """One-row updates with Φ and Φ_dot as linearised by `look`; their noise fades with the rounds."""
     size = len(node.P)
+    for of_rate in range(2):
+        for i in range(len(plant.work.phi)):
+            gap = -constraint_row(plant, copies, i, of_rate)
+            spread = innovation_var(node.P, copies.row, 0.0)
+            if not spread > 1e-40:
+                continue
+            for j in range(size):
+                gap -= copies.row[j] * (rows.dx[j] + copies.gap[j])
+            joseph_row(node.P, copies.row, max(0.1 * exp(-FADING * round_), 1e-9) * spread, rows.K, rows.g)
+            for j in range(size):
+                rows.dx[j] += rows.K[j] * gap
+
+
+@njit
+def arrive(node: Node, rows: Rows, copies: Copies) -> None:
+    """The node at prior plus correction."""
+    n = len(node.q)
+    for i in range(n):
+        node.q[i] = copies.q[i] + rows.dx[i]
+        node.qd[i] = copies.qd[i] + rows.dx[n + i]
+
+
+@njit
+def impose(plant: Plant, node: Node, rows: Rows, copies: Copies, t_s: float) -> bool:
+    """The constraints as measurements: rounds from the same prior with ever less noise, until they hold."""
+    remember(node, copies)
     for round_ in range(ROUNDS):
         error = look(plant, node, copies, t_s)
-        if error <= CLOSED:
-            return True
+        if error <= CLOSED and round_ > 4:
+            break
         if not error < 1e100:
             return False
-        for j in range(size):
-            rows.dx[j] = 0.0
-        for of_rate in range(2):
-            for i in range(len(plant.work.phi)):
-                gap = -constraint_row(plant, copies, i, of_rate)
-                spread = innovation_var(node.P, copies.row, 0.0)
-                if not spread > 1e-40:
-                    continue
-                for j in range(size):
-                    gap -= copies.row[j] * rows.dx[j]
-                joseph_row(node.P, copies.row, 0.1 * exp(-FADING * round_) * spread + 1e-30, rows.K, rows.g)
-                for j in range(size):
-                    rows.dx[j] += rows.K[j] * gap
-        for j in range(size):
-            node.P[j, j] += 1e-16
-        move(node, rows.dx)
-    return look(plant, node, copies, t_s) <= 1e-6
+        from_prior(node, rows, copies)
+        constrain(plant, node, rows, copies, round_)
+        arrive(node, rows, copies)
+    for j in range(len(node.P)):
+        node.P[j, j] += 1e-16
+    return look(plant, node, copies, t_s) <= LOOSE
 
 
 @njit
 def predict_dependent(
-    plant: Plant, force: Any, iterated: int, node: Node, linear: Linear, rows: Rows, copies: Copies, t_s: float, h: float
+    plant: Plant, force: Any, node: Node, linear: Linear, rows: Rows, copies: Copies, t_s: float, h: float
 ) -> bool:
     """Forward Euler on all coordinates, F with the exact accelerations, then the constraints."""
     n, f, z = len(node.q), len(linear.null), plant.work.independent
@@ -149,12 +178,6 @@ def predict_dependent(
     for i in range(n):
         node.q[i] += h * node.qd[i]
         node.qd[i] += h * node.qdd[i]
-    if iterated == 1:
-        for i in range(n):
-            copies.q[i], copies.qd[i] = node.q[i], node.qd[i]
-        for i in range(2 * n):
-            for j in range(2 * n):
-                copies.P[i, j] = node.P[i, j]
     if not (impose(plant, node, rows, copies, t_s + h) and tidy(node.P, node.L, node.counts)):
         return False
     return settle(plant, force, node, t_s + h)
@@ -189,7 +212,15 @@ def sensor_rows(
 
 @njit
 def read_rows(
-    sensors: SensorTable, first: int, end: int, values: Array, gate: float, node: Node, rows: Rows, offset: Array, count: int
+    sensors: SensorTable,
+    first: int,
+    end: int,
+    values: Array,
+    gate: float,
+    node: Node,
+    rows: Rows,
+    offset: Array,
+    count: int,
 ) -> int:
     """One-row updates with the sensors; `offset` is prior minus point of linearisation. Returns the verdict."""
     size = len(node.P)
@@ -236,73 +267,31 @@ def correct_dependent(
     t_s: float,
 ) -> int:
     """One reading, then (SCKF) or together with (DIEKFpm) the constraints."""
-    n = len(node.q)
-    spread(plant, force, node, linear, t_s)
-    sensor_rows(plant, sensors, first, end, node, linear, rows)
-    for j in range(2 * n):
-        rows.dx[j], copies.gap[j] = 0.0, 0.0
     for i in range(first, end):
         rows.innovation[i] = values[i - first] - values[i - first]
-    for i in range(n):
-        copies.q[i], copies.qd[i] = node.q[i], node.qd[i]
-    for i in range(2 * n):
-        for j in range(2 * n):
-            copies.P[i, j] = node.P[i, j]
-    verdict = read_rows(sensors, first, end, values, gate, node, rows, copies.gap, 1)
-    if verdict != USED:
-        return verdict
-    move(node, rows.dx)
-    rounds = 4 if iterated == 1 else 0
-    for _ in range(rounds):
-        if not (impose(plant, node, rows, copies, t_s) and settle(plant, force, node, t_s)):
+    remember(node, copies)
+    verdict = USED
+    for round_ in range(ROUNDS if iterated == 1 else 1):
+        spread(plant, force, node, linear, t_s)
+        sensor_rows(plant, sensors, first, end, node, linear, rows)
+        error = look(plant, node, copies, t_s)
+        if error <= CLOSED and round_ > 4:
+            break
+        from_prior(node, rows, copies)
+        heard = read_rows(sensors, first, end, values, gate, node, rows, copies.gap, 1 if round_ == 0 else 0)
+        if round_ == 0:
+            verdict = heard
+        if verdict != USED:
+            from_prior(node, rows, copies)
+            return verdict
+        if iterated == 1:
+            constrain(plant, node, rows, copies, round_)
+        arrive(node, rows, copies)
+        if not finite(rows.dx):
             return -1
-        again(plant, force, gate, sensors, first, end, values, node, linear, rows, copies, t_s)
-    if not (finite(rows.dx) and impose(plant, node, rows, copies, t_s) and tidy(node.P, node.L, node.counts)):
+    if not (impose(plant, node, rows, copies, t_s) and tidy(node.P, node.L, node.counts)):
         return -1
     return verdict if settle(plant, force, node, t_s) else -1
-
-
-@njit
-def again(
-    plant: Plant,
-    force: Any,
-    gate: float,
-    sensors: SensorTable,
-    first: int,
-    end: int,
-    values: Array,
-    node: Node,
-    linear: Linear,
-    rows: Rows,
-    copies: Copies,
-    t_s: float,
-) -> None:
-    """The update once more from the prior, sensors and constraints linearised at the node."""
-    n = len(node.q)
-    spread(plant, force, node, linear, t_s)
-    sensor_rows(plant, sensors, first, end, node, linear, rows)
-    look(plant, node, copies, t_s)
-    for i in range(n):
-        copies.gap[i], copies.gap[n + i] = copies.q[i] - node.q[i], copies.qd[i] - node.qd[i]
-    for i in range(2 * n):
-        rows.dx[i] = 0.0
-        for j in range(2 * n):
-            node.P[i, j] = copies.P[i, j]
-    read_rows(sensors, first, end, values, gate, node, rows, copies.gap, 0)
-    for of_rate in range(2):
-        for i in range(len(plant.work.phi)):
-            gap = -constraint_row(plant, copies, i, of_rate)
-            var = innovation_var(node.P, copies.row, 0.0)
-            if not var > 1e-40:
-                continue
-            for j in range(2 * n):
-                gap -= copies.row[j] * (rows.dx[j] + copies.gap[j])
-            joseph_row(node.P, copies.row, 1e-6 * var + 1e-30, rows.K, rows.g)
-            for j in range(2 * n):
-                rows.dx[j] += rows.K[j] * gap
-    for i in range(n):
-        node.q[i] = copies.q[i] + rows.dx[i]
-        node.qd[i] = copies.qd[i] + rows.dx[n + i]
 
 
 @njit
@@ -327,14 +316,18 @@ def run_dependent(
     n, f, z = len(node.q), len(linear.null), plant.work.independent
     for k in range(steps):
         now = t_s + k * h
-        if not predict_dependent(plant, force, iterated, node, linear, rows, copies, now, h):
+        if not predict_dependent(plant, force, node, linear, rows, copies, now, h):
             return k
         some = False
         for i in range(m):
             some = some or readings[k, i] == readings[k, i]
-        if some and correct_dependent(
-            plant, force, iterated, gate, sensors, 0, m, readings[k], node, linear, rows, copies, now + h
-        ) < 0:
+        if (
+            some
+            and correct_dependent(
+                plant, force, iterated, gate, sensors, 0, m, readings[k], node, linear, rows, copies, now + h
+            )
+            < 0
+        ):
             return k
         write_state(plant, node, out_x[k])
         for i in range(2 * f):

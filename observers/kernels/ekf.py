@@ -109,7 +109,15 @@ def predict_ekf(
 
 @njit
 def chain_rows(
-    plant: Plant, force: Any, sensors: SensorTable, first: int, end: int, node: Node, linear: Linear, rows: Rows, t_s: float
+    plant: Plant,
+    force: Any,
+    sensors: SensorTable,
+    first: int,
+    end: int,
+    node: Node,
+    linear: Linear,
+    rows: Rows,
+    t_s: float,
 ) -> None:
     """H (rows, [z, zd, θ]) of the sensor rows at the node, through R, −S Φ_q_dot R and the accelerations."""
     n, f, d = len(node.q), len(linear.null), len(node.theta)
@@ -142,9 +150,7 @@ def chain_rows(
 
 
 @njit
-def update_rows(
-    sensors: SensorTable, first: int, end: int, values: Array, gate: float, node: Node, rows: Rows
-) -> int:
+def update_rows(sensors: SensorTable, first: int, end: int, values: Array, gate: float, node: Node, rows: Rows) -> int:
     """Sequential scalar updates of P and dx, row by row, each gated by itself; returns the verdict."""
     n = len(node.P)
     used, gated = 0, 0
@@ -311,9 +317,7 @@ def run_ekf(
         some = False
         for i in range(m):
             some = some or readings[k, i] == readings[k, i]
-        if some and correct_ekf(
-            plant, force, s, sensors, 0, m, readings[k], node, linear, rows, now + h
-        ) < 0:
+        if some and correct_ekf(plant, force, s, sensors, 0, m, readings[k], node, linear, rows, now + h) < 0:
             return k
         write_state(plant, node, out_x[k])
         for i in range(len(node.P)):

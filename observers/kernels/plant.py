@@ -90,15 +90,22 @@ def load_disturbances(plant: Plant, node: Node) -> None:
 
 
 @njit
+def rest(plant: Plant, node: Node, t_s: float) -> bool:
+    """Dependent coordinates and velocities from the independent ones in q and qd; accelerations are left alone."""
+    choose_branches(plant.tables.rows, node.q, plant.work.branch)
+    if position_problem(plant.tables, plant.work, t_s, node.q, TOLERANCE, 60) < 0:
+        return False
+    velocity_problem(plant.tables, plant.work, node.qd)
+    return True
+
+
+@njit
 def settle(plant: Plant, force: Any, node: Node, t_s: float) -> bool:
     """Dependent coordinates and velocities from the independent ones in q and qd, then exact accelerations."""
-    tables, work = plant.tables, plant.work
-    choose_branches(tables.rows, node.q, work.branch)
-    if position_problem(tables, work, t_s, node.q, TOLERANCE, 60) < 0:
+    if not rest(plant, node, t_s):
         return False
-    velocity_problem(tables, work, node.qd)
     load_disturbances(plant, node)
-    matrix_r(tables, work, force, t_s, node.q, node.qd, node.qdd, node.multiplier)
+    matrix_r(plant.tables, plant.work, force, t_s, node.q, node.qd, node.qdd, node.multiplier)
     return True
 
 
@@ -119,7 +126,18 @@ def step(plant: Plant, force: Any, integrator: int, node: Node, t_s: float, h: f
         )
     else:
         ok = augmented_step(
-            tables, work, force, plant.augmented, plant.penalty, t_s, h, node.q, node.qd, node.qdd, node.multiplier, cost
+            tables,
+            work,
+            force,
+            plant.augmented,
+            plant.penalty,
+            t_s,
+            h,
+            node.q,
+            node.qd,
+            node.qdd,
+            node.multiplier,
+            cost,
         )
     for k in range(len(node.theta)):
         node.theta[k] *= 1.0 - plant.decay[k] * h + 0.5 * (plant.decay[k] * h) ** 2
@@ -212,7 +230,7 @@ def transition(plant: Plant, kind: int, h: float, linear: Linear) -> None:
 
 @njit
 def process_noise(plant: Plant, h: float, linear: Linear) -> None:
-    """Q over h of double (z) and triple (θ) integrators, exactly (Van Loan); couples θ through A when that is filled."""
+    """Q over h of double (z) and triple (θ) integrators, exactly (Van Loan); θ couples through A if that is filled."""
     Q, A, n, f, d = linear.Q, linear.A, len(linear.Q), len(linear.null), len(plant.columns)
     for i in range(n):
         for j in range(n):

@@ -8,7 +8,7 @@ from hodograph.multibody.compiling import njit
 from hodograph.multibody.tables import Array
 from hodograph.observers.kernels.algebra import FAILED_STEPS, cholesky, finite, tidy
 from hodograph.observers.kernels.ekf import Rows, write_state
-from hodograph.observers.kernels.plant import Linear, Node, Plant, process_noise, settle, step
+from hodograph.observers.kernels.plant import Linear, Node, Plant, process_noise, rest, settle, step
 from hodograph.observers.kernels.unscented import (
     USED,
     Points,
@@ -20,7 +20,7 @@ from hodograph.observers.kernels.unscented import (
     mean_about_first,
     square_root,
 )
-from hodograph.sensors.kernels import SensorTable, difference, measure
+from hodograph.sensors.kernels import ACCELERATION, SensorTable, difference, measure
 
 
 class UkfSetting(NamedTuple):
@@ -43,8 +43,8 @@ class Swarm(NamedTuple):
 
 
 @njit
-def place(plant: Plant, force: Any, node: Node, probe: Node, x: Array, t_s: float) -> bool:
-    """The probe at state x, settled on the constraints from the node's position."""
+def place(plant: Plant, force: Any, accelerations: bool, node: Node, probe: Node, x: Array, t_s: float) -> bool:
+    """The probe at state x, settled on the constraints from the node's position; accelerations only when wanted."""
     z, f = plant.work.independent, len(plant.work.independent)
     for i in range(len(node.q)):
         probe.q[i], probe.qd[i] = node.q[i], node.qd[i]
@@ -52,7 +52,7 @@ def place(plant: Plant, force: Any, node: Node, probe: Node, x: Array, t_s: floa
         probe.q[z[k]], probe.qd[z[k]] = x[k], x[f + k]
     for k in range(len(node.theta)):
         probe.theta[k] = x[2 * f + k]
-    return settle(plant, force, probe, t_s)
+    return settle(plant, force, probe, t_s) if accelerations else rest(plant, probe, t_s)
 
 
 @njit
@@ -63,14 +63,14 @@ def keep(probe: Node, swarm: Swarm, i: int) -> None:
 
 
 @njit
-def put_mean(plant: Plant, force: Any, node: Node, x: Array, t_s: float) -> bool:
-    """The node at state x, settled."""
+def put_mean(plant: Plant, force: Any, accelerations: bool, node: Node, x: Array, t_s: float) -> bool:
+    """The node at state x, settled; accelerations only when wanted."""
     z, f = plant.work.independent, len(plant.work.independent)
     for k in range(f):
         node.q[z[k]], node.qd[z[k]] = x[k], x[f + k]
     for k in range(len(node.theta)):
         node.theta[k] = x[2 * f + k]
-    return settle(plant, force, node, t_s)
+    return settle(plant, force, node, t_s) if accelerations else rest(plant, node, t_s)
 
 
 @njit
@@ -94,7 +94,7 @@ def predict_ukf(
     draw(p.x, node.L, s.weights.spread, p.T)
     for i in range(2 * n + 1):
         if not (
-            place(plant, force, node, swarm.probe, p.T[i], t_s)
+            place(plant, force, True, node, swarm.probe, p.T[i], t_s)
             and step(plant, force, s.integrator, swarm.probe, t_s, h, rows.cost)
         ):
             node.counts[FAILED_STEPS] += 1.0
@@ -117,8 +117,8 @@ def predict_ukf(
             for j in range(n):
                 node.P[i, j] += linear.Q[i, j]
     for j in range(len(node.q)):
-        node.q[j], node.qd[j] = swarm.q[0, j], swarm.qd[0, j]
-    return put_mean(plant, force, node, p.x, t_s + h)
+        node.q[j], node.qd[j], node.qdd[j] = swarm.q[0, j], swarm.qd[0, j], swarm.qdd[0, j]
+    return put_mean(plant, force, False, node, p.x, t_s + h)
 
 
 @njit
@@ -150,13 +150,16 @@ def correct_ukf(
 ) -> int:
     """One reading through all points; returns the verdict, −1 when the state is lost."""
     n, m = len(node.P), end - first
+    accelerations = False
+    for i in range(first, end):
+        accelerations = accelerations or sensors.kind[i] == ACCELERATION
     write_state(plant, node, p.x)
     if s.reuse == 0:
         if s.square_root == 0 and not tidy(node.P, node.L, node.counts):
             return -1
         draw(p.x, node.L, s.weights.spread, p.X)
         for i in range(2 * n + 1):
-            if not place(plant, force, node, swarm.probe, p.X[i], t_s):
+            if not place(plant, force, accelerations, node, swarm.probe, p.X[i], t_s):
                 return -1
             keep(swarm.probe, swarm, i)
     for i in range(2 * n + 1):
@@ -185,8 +188,7 @@ def correct_ukf(
         return -1
     if not finite(p.x):
         return -1
-    return verdict if put_mean(plant, force, node, p.x, t_s) else -1
-
+    return verdict if put_mean(plant, force, True, node, p.x, t_s) else -1
 
 
 @njit
@@ -215,9 +217,7 @@ def run_ukf(
         some = False
         for i in range(m):
             some = some or readings[k, i] == readings[k, i]
-        if some and correct_ukf(
-            plant, force, s, sensors, 0, m, readings[k], node, rows, p, swarm, now + h
-        ) < 0:
+        if some and correct_ukf(plant, force, s, sensors, 0, m, readings[k], node, rows, p, swarm, now + h) < 0:
             return k
         write_state(plant, node, out_x[k])
         for i in range(len(node.P)):

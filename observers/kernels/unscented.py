@@ -147,12 +147,20 @@ def absorb(p: Points, i: int, innovation: Array) -> None:
 
 @njit
 def condition(
-    p: Points, innovation: Array, values: Array, gate: float, root: int, P: Array, counts: Array, kept: Array, S_kept: Array
+    p: Points,
+    innovation: Array,
+    values: Array,
+    gate: float,
+    root: int,
+    P: Array,
+    counts: Array,
+    kept: Array,
+    S_kept: Array,
 ) -> int:
     """Condition the joint Gaussian of state and readings on each row in turn: exactly the batch update, gated by row.
 
-    p.C holds the cross covariance (m, l), p.Y (m, m) that of the readings with their noise. p.x becomes the new mean; P is the
-    covariance, or its lower factor when `root` is 1. Rows whose value is NaN are left out. −1: the factor was lost.
+    p.C holds the cross covariance (m, l), p.Y (m, m) that of the readings with their noise. p.x becomes the new mean;
+    P is the covariance, or its lower factor when `root` is 1. Rows without value (NaN) are left out. −1: the factor is lost.
     """
     m, n = p.C.shape
     used, gated = 0, 0
@@ -213,7 +221,7 @@ def triangularise(D: Array, rows: int, L: Array) -> None:
 
 @njit
 def square_root(T: Array, w: Weights, noise: Array, D: Array, L: Array) -> None:
-    """L lower with L Lᵀ = Σ Wc T_i T_iᵀ + noise · noiseᵀ; needs a centre weight ≥ 0; `noise` (l, l) is a lower factor."""
+    """L lower with L Lᵀ = Σ Wc T_i T_iᵀ + noise · noiseᵀ (lower factor); needs a centre weight ≥ 0."""
     points, n = T.shape
     rest = w.other**0.5
     centre = w.centre_cov**0.5
@@ -283,4 +291,3 @@ def generic_correct(
     for j in range(len(x)):
         x[j] = p.x[j]
     return verdict
-

@@ -108,8 +108,8 @@ class Tuning:
     the weight moment is the largest generalised gravity force at the start.
     """
 
-    force_density: float = 3e-3
-    force_std: float = 0.1
+    force_density: float = 0.035
+    force_std: float = 0.033
     force_density_zdd: float = 1e-6
     gravity_density: float = 1e-8
     gravity_std_mps2: float = 1.0

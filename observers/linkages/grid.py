@@ -83,7 +83,7 @@ def problem_of(case: Case, tuning: Tuning = TUNING) -> Problem:
 
 
 def readings_of(case: Case, source: Source) -> Array:
-    """What the observer gets: (steps, m), NaN where nothing is delivered. The noise of a step is the same at all rates."""
+    """What the observer gets: (steps, m), NaN where nothing is delivered; a step's noise is the same at all rates."""
     truth = truth_of(case.mechanism, case.config, source.reference)
     noise = noise_of(case.mechanism, source.reference, source.seed)
     readings: Array = truth.clean[case.sensors] + truth.std[case.sensors] * noise
@@ -126,5 +126,5 @@ def run_grid(cases: Iterable[Case], source: Source, *, as_published: bool = Fals
         yield score(case, source, as_published=as_published, with_smoother=case.observer in SMOOTHED)
 
 
-SMOOTHED = ("force_ekf", "gravity_ekf")
+SMOOTHED = ("force_ekf", "shaping_ekf", "gravity_ekf")
 """Observers whose runs are also smoothed."""

@@ -82,7 +82,9 @@ def _read(mechanism: str, configuration: Configuration, reference: Path) -> tupl
 @cache
 def _table(path: Path) -> dict[str, Array]:
     if not path.is_file():
-        raise SettingsError(str(path), "no such file; --reference wants the folder with truth and noise of the benchmark")
+        raise SettingsError(
+            str(path), "no such file; --reference wants the folder with truth and noise of the benchmark"
+        )
     names = path.read_text(encoding="utf-8").partition("\n")[0].split(",")
     columns = np.loadtxt(path, delimiter=",", skiprows=1, unpack=True)
     return dict(zip(names, columns, strict=True))
