@@ -163,7 +163,7 @@ def check_consistent(make: Make, runs: int = 100) -> None:
         e = observer.estimate
         error = e.x[:2] - truth[e.t_ns // STEP_NS]
         nees.append(float(error @ np.linalg.solve(e.P[:2, :2], error)))
-    low, high = chi2.ppf([5e-4, 1.0 - 5e-4], 2 * runs) / runs
+    low, high = (float(chi2.ppf(p, 2 * runs)) / runs for p in (5e-4, 1.0 - 5e-4))
     mean = float(np.mean(nees))
     assert low <= mean <= high, f"mean NEES {mean:.3f} outside [{low:.3f}, {high:.3f}]"
 

@@ -174,7 +174,10 @@ class CekfFamily(Family):
         super().__init__(problem, force)
         size = len(self.node.P)
         square = (size, size)
-        self.riccati = Riccati(*(np.zeros(square) for _ in range(10)), np.zeros(1))
+        self.riccati = Riccati(
+            np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square),
+            np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(1),
+        )  # fmt: skip
         self.gate = gate
 
     def memory(self) -> Any:
@@ -217,7 +220,7 @@ class DependentFamily(Family):
         P0 = np.zeros((2 * n, 2 * n))
         P0[:n, :n] = problem.uncertainty.std_z**2 * (r @ r.T)
         P0[n:, n:] = problem.uncertainty.std_zd**2 * (r @ r.T)
-        P0 += 1e-10 * np.eye(2 * n)
+        P0 += 1e-8 * np.eye(2 * n)
         self.node = make_node(model, problem.start, P0, 0)
         self.linear = make_linear(model, 2 * n, 0)
         self.rows = make_rows(n, len(problem.sensors.rows), 2 * n)

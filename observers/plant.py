@@ -111,7 +111,7 @@ def make_node(model: Model, state: State, P: Array, disturbances: int) -> Node:
     """A node at a consistent state."""
     return Node(
         state.q.copy(), state.qd.copy(), state.qdd.copy(), state.multipliers.copy(), np.zeros(disturbances), P.copy(),
-        np.linalg.cholesky(P), np.zeros(8),
+        np.linalg.cholesky(P).astype(np.float64), np.zeros(8),
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ points, distances, gyroscopes (ω about an axis = ḃ·c of two perpendicular di
 
 from __future__ import annotations
 
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -63,20 +64,21 @@ def add_gradient(start: Index, term: Index, val: Array, i: int, u: float, v: flo
 def measure(s: SensorTable, i: int, q: Array, qd: Array, qdd: Array) -> float:
     """What row i would read at this state, bias included."""
     kind = s.kind[i]
+    value: float = s.bias[i]
     u, v, w = affine(s.b_start, s.b_term, s.b_val, s.b_const, i, q, 1.0)
     if kind == DISTANCE:
-        return s.bias[i] + (u * u + v * v + w * w) ** 0.5
+        return value + sqrt(u * u + v * v + w * w)
     x, y, z = affine(s.c_start, s.c_term, s.c_val, s.c_const, i, q, 1.0)
     if kind == POSITION:
-        return s.bias[i] + u * x + v * y + w * z
+        return value + u * x + v * y + w * z
     if kind == ACCELERATION:
         a, b, c = affine(s.b_start, s.b_term, s.b_val, s.b_const, i, qdd, 0.0)
         a, b, c = a - s.gravity[0], b - s.gravity[1], c - s.gravity[2]
-        return s.bias[i] + (a * x + b * y + c * z) / (x * x + y * y + z * z) ** 0.5
+        return value + (a * x + b * y + c * z) / sqrt(x * x + y * y + z * z)
     a, b, c = affine(s.b_start, s.b_term, s.b_val, s.b_const, i, qd, 0.0)
     if kind == VELOCITY:
-        return s.bias[i] + a * x + b * y + c * z
-    return s.bias[i] + (a * x + b * y + c * z) / (u * u + v * v + w * w)
+        return value + a * x + b * y + c * z
+    return value + (a * x + b * y + c * z) / (u * u + v * v + w * w)
 
 
 @njit

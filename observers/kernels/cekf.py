@@ -252,7 +252,7 @@ def run_cekf(
     out_P: Array,
 ) -> int:
     """All steps of a grid inside the kernel, as `run_ekf`."""
-    steps, m = readings.shape
+    steps, m = len(readings), len(readings[0])
     for k in range(steps):
         now = t_s + k * h
         if not predict_cekf(plant, force, node, linear, rows, r, now, h):

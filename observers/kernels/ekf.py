@@ -302,7 +302,7 @@ def run_ekf(
     Outputs x (steps, N) and P (steps, N, N) after each correction; F, prior x and prior P are kept for smoothing when
     their arrays are as long. Returns the steps done, fewer when the state was lost.
     """
-    steps, m = readings.shape
+    steps, m = len(readings), len(readings[0])
     keep = len(out_F) == steps
     for k in range(steps):
         now = t_s + k * h

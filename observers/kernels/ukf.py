@@ -209,7 +209,7 @@ def run_ukf(
     out_P: Array,
 ) -> int:
     """All steps of a grid inside the kernel, as `run_ekf`."""
-    steps, m = readings.shape
+    steps, m = len(readings), len(readings[0])
     for k in range(steps):
         now = t_s + k * h
         if not predict_ukf(plant, force, s, node, linear, rows, p, swarm, now, h):

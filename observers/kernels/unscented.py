@@ -160,7 +160,7 @@ def condition(
     """Condition the joint Gaussian of state and readings on each row in turn: exactly the batch update, gated by row.
 
     p.C holds the cross covariance (m, l), p.Y (m, m) that of the readings with their noise. p.x becomes the new mean;
-    P is the covariance, or its lower factor when `root` is 1. Rows without value (NaN) are left out. −1: the factor is lost.
+    P is the covariance, or its lower factor when `root` is 1. Rows without value (NaN) are left out. −1: lost.
     """
     m, n = p.C.shape
     used, gated = 0, 0

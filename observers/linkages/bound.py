@@ -96,5 +96,4 @@ def _trapezoidal(before: Array, now: Array) -> Array:
     right[:f, f : 2 * f] = half * np.eye(f)
     left[f : 2 * f] -= half * now
     right[f : 2 * f] += half * before
-    step: Array = np.linalg.solve(left, right)
-    return step
+    return np.linalg.solve(left, right).astype(np.float64)

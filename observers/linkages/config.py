@@ -7,8 +7,8 @@ from functools import cache
 from math import pi, radians
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hodograph.core.frames import Array
 from hodograph.multibody.kinematics import from_independent
 from hodograph.multibody.mechanism import shipped_mechanism
 from hodograph.multibody.model import Model, State, build
@@ -157,8 +157,8 @@ def recipe_for(observer: str, *, as_published: bool) -> Recipe:
     return recipe
 
 
-def delivered(rate_hz: int) -> Array:
+def delivered(rate_hz: int) -> NDArray[np.bool_]:
     """(steps,) True at the steps k = 1… whose reading is delivered: every n-th, none at t = 0."""
     every = round(1.0 / (rate_hz * STEP_S))
-    mask: Array = np.arange(1, STEPS + 1) % every == 0
+    mask: NDArray[np.bool_] = np.arange(1, STEPS + 1) % every == 0
     return mask

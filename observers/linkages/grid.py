@@ -87,7 +87,7 @@ def readings_of(case: Case, source: Source) -> Array:
     truth = truth_of(case.mechanism, case.config, source.reference)
     noise = noise_of(case.mechanism, source.reference, source.seed)
     readings: Array = truth.clean[case.sensors] + truth.std[case.sensors] * noise
-    readings[~delivered(case.rate_hz)] = np.nan
+    readings[np.logical_not(delivered(case.rate_hz))] = np.nan
     return readings
 
 
