@@ -74,7 +74,8 @@ def measure(s: SensorTable, i: int, q: Array, qd: Array, qdd: Array) -> float:
     if kind == ACCELERATION:
         a, b, c = affine(s.b_start, s.b_term, s.b_val, s.b_const, i, qdd, 0.0)
         a, b, c = a - s.gravity[0], b - s.gravity[1], c - s.gravity[2]
-        return value + (a * x + b * y + c * z) / sqrt(x * x + y * y + z * z)
+        value += (a * x + b * y + c * z) / sqrt(x * x + y * y + z * z)
+        return value
     a, b, c = affine(s.b_start, s.b_term, s.b_val, s.b_const, i, qd, 0.0)
     if kind == VELOCITY:
         return value + a * x + b * y + c * z
