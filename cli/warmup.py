@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 def run_warmup() -> None:
     """Compile everything; what is compiled already takes moments."""
     from hodograph.multibody.warm_up import warm_up_jobs
+    from hodograph.observers.warm_up import warm_up_jobs as observer_jobs
 
     console = Console(file=sys.stderr)
     began = time.monotonic()
@@ -20,7 +21,7 @@ def run_warmup() -> None:
         TimeElapsedColumn(), console=console,
     ) as progress:  # fmt: skip
         task = progress.add_task("compiling", total=None)
-        jobs = list(warm_up_jobs())
+        jobs = [*warm_up_jobs(), *observer_jobs()]
         progress.update(task, total=len(jobs))
         for name, job in jobs:
             progress.update(task, description=name)

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from hodograph.core.frames import Array
 from hodograph.multibody.kinematics import matrices_r_s
-from hodograph.observers.kernels.cekf import Riccati, correct_cekf, predict_cekf, run_cekf
-from hodograph.observers.kernels.dependent import Copies, correct_dependent, predict_dependent, run_dependent
-from hodograph.observers.kernels.ekf import EkfSetting, Rows, correct_ekf, predict_ekf, run_ekf, write_state
+from hodograph.observers.kernels.cekf import Riccati, run_cekf
+from hodograph.observers.kernels.dependent import Copies, run_dependent
+from hodograph.observers.kernels.ekf import EkfSetting, Rows, run_ekf
 from hodograph.observers.kernels.plant import Node
-from hodograph.observers.kernels.ukf import Swarm, UkfSetting, correct_ukf, predict_ukf, run_ukf
+from hodograph.observers.kernels.ukf import Swarm, UkfSetting, run_ukf
 from hodograph.observers.kernels.unscented import Points
 from hodograph.observers.plant import make_linear, make_node, make_plant
 from hodograph.observers.recipes import Cekf, Dependent, Ekf, Recipe, Ukf
 
 if TYPE_CHECKING:
-    from hodograph.observers.mechanism import Problem, Run
+    from hodograph.observers.mechanism import Problem
 
 
 def make_rows(n: int, m: int, size: int) -> Rows:
@@ -39,6 +39,16 @@ def make_points(size: int, m: int) -> Points:
     )  # fmt: skip
 
 
+class Outputs(NamedTuple):
+    """Where a grid goes: x (steps, N), P (steps, N, N), and for smoothing F, prior x and prior P (or empty)."""
+
+    x: Array
+    P: Array
+    F: Array
+    x_prior: Array
+    P_prior: Array
+
+
 class Family(ABC):
     """One filter: its node and buffers, and calls into its kernels."""
 
@@ -52,12 +62,17 @@ class Family(ABC):
         self.rows = make_rows(model.n, len(problem.sensors.rows), len(P0))
         self.sensors = problem.sensors.table
         self.force = force
+        self.silence = np.full((1, len(problem.sensors.rows)), np.nan)
+        size = len(P0)
+        self.scratch = Outputs(
+            np.zeros((1, size)), np.zeros((1, size, size)), np.zeros((0, size, size)), np.zeros((0, size)),
+            np.zeros((0, size, size)),
+        )  # fmt: skip
 
     def x(self) -> Array:
         """[z, zd, θ]."""
-        out = np.zeros(2 * len(self.plant.work.independent) + len(self.node.theta))
-        write_state(self.plant, self.node, out)
-        return out
+        z = self.plant.work.independent
+        return np.concatenate([self.node.q[z], self.node.qd[z], self.node.theta])
 
     def P(self) -> Array:
         """Covariance of [z, zd, θ]."""
@@ -71,17 +86,17 @@ class Family(ABC):
         """Back to an earlier memory."""
         return
 
-    @abstractmethod
     def predict(self, t_s: float, h_s: float) -> bool:
         """One step; False when it failed."""
+        return self.run(self.silence, 0, 0, t_s, h_s, self.scratch) == 1
 
-    @abstractmethod
     def correct(self, first: int, end: int, values: Array, t_s: float) -> int:
         """One reading; a verdict, or −1 when the state is lost."""
+        return self.run(values[None, :], first, end, t_s, 0.0, self.scratch)
 
     @abstractmethod
-    def run(self, readings: Array, t_s: float, h_s: float, out: Run) -> int:
-        """A whole grid; the steps done."""
+    def run(self, readings: Array, first: int, end: int, t_s: float, h_s: float, out: Outputs) -> int:
+        """A whole grid (end = 0; the steps done), or one correction by rows first…end (its verdict)."""
 
 
 class EkfFamily(Family):
@@ -105,31 +120,11 @@ class EkfFamily(Family):
         """Back to earlier densities."""
         self.plant.noise_zdd[:], self.plant.noise_theta[:], self.rows.window[:] = memory
 
-    def predict(self, t_s: float, h_s: float) -> bool:
-        """One step."""
-        return predict_ekf(self.plant, self.force, self.setting, self.node, self.linear, self.rows, t_s, h_s)
-
-    def correct(self, first: int, end: int, values: Array, t_s: float) -> int:
-        """One reading."""
-        return correct_ekf(
-            self.plant,
-            self.force,
-            self.setting,
-            self.sensors,
-            first,
-            end,
-            values,
-            self.node,
-            self.linear,
-            self.rows,
-            t_s,
-        )
-
-    def run(self, readings: Array, t_s: float, h_s: float, out: Run) -> int:
-        """A whole grid."""
+    def run(self, readings: Array, first: int, end: int, t_s: float, h_s: float, out: Outputs) -> int:
+        """A whole grid, or one correction."""
         return run_ekf(
-            self.plant, self.force, self.setting, self.sensors, readings, self.node, self.linear, self.rows, t_s, h_s,
-            out.x, out.P, out.F, out.x_prior, out.P_prior,
+            self.plant, self.force, self.setting, self.sensors, readings, first, end, self.node, self.linear, self.rows,
+            t_s, h_s, out.x, out.P, out.F, out.x_prior, out.P_prior,
         )  # fmt: skip
 
 
@@ -146,23 +141,10 @@ class UkfFamily(Family):
         shape = (2 * size + 1, problem.model.n)
         self.swarm = Swarm(np.zeros(shape), np.zeros(shape), np.zeros(shape), _copy(self.node))
 
-    def predict(self, t_s: float, h_s: float) -> bool:
-        """One step."""
-        return predict_ukf(
-            self.plant, self.force, self.setting, self.node, self.linear, self.rows, self.points, self.swarm, t_s, h_s
-        )
-
-    def correct(self, first: int, end: int, values: Array, t_s: float) -> int:
-        """One reading."""
-        return correct_ukf(
-            self.plant, self.force, self.setting, self.sensors, first, end, values, self.node, self.rows, self.points,
-            self.swarm, t_s,
-        )  # fmt: skip
-
-    def run(self, readings: Array, t_s: float, h_s: float, out: Run) -> int:
-        """A whole grid."""
+    def run(self, readings: Array, first: int, end: int, t_s: float, h_s: float, out: Outputs) -> int:
+        """A whole grid, or one correction."""
         return run_ukf(
-            self.plant, self.force, self.setting, self.sensors, readings, self.node, self.linear, self.rows,
+            self.plant, self.force, self.setting, self.sensors, readings, first, end, self.node, self.linear, self.rows,
             self.points, self.swarm, t_s, h_s, out.x, out.P,
         )  # fmt: skip
 
@@ -189,22 +171,11 @@ class CekfFamily(Family):
         for mine, theirs in zip(self.riccati, memory, strict=True):
             mine[:] = theirs
 
-    def predict(self, t_s: float, h_s: float) -> bool:
-        """One step."""
-        return predict_cekf(self.plant, self.force, self.node, self.linear, self.rows, self.riccati, t_s, h_s)
-
-    def correct(self, first: int, end: int, values: Array, t_s: float) -> int:
-        """One reading."""
-        return correct_cekf(
-            self.plant, self.force, self.gate, self.sensors, first, end, values, self.node, self.linear, self.rows,
-            self.riccati, t_s,
-        )  # fmt: skip
-
-    def run(self, readings: Array, t_s: float, h_s: float, out: Run) -> int:
-        """A whole grid."""
+    def run(self, readings: Array, first: int, end: int, t_s: float, h_s: float, out: Outputs) -> int:
+        """A whole grid, or one correction."""
         return run_cekf(
-            self.plant, self.force, self.gate, self.sensors, readings, self.node, self.linear, self.rows, self.riccati,
-            t_s, h_s, out.x, out.P,
+            self.plant, self.force, self.gate, self.sensors, readings, first, end, self.node, self.linear, self.rows,
+            self.riccati, t_s, h_s, out.x, out.P,
         )  # fmt: skip
 
 
@@ -235,22 +206,11 @@ class DependentFamily(Family):
         """Covariance of [z, zd]."""
         return self.node.P[np.ix_(self.picked, self.picked)].copy()
 
-    def predict(self, t_s: float, h_s: float) -> bool:
-        """One step."""
-        return predict_dependent(self.plant, self.force, self.node, self.linear, self.rows, self.copies, t_s, h_s)
-
-    def correct(self, first: int, end: int, values: Array, t_s: float) -> int:
-        """One reading."""
-        return correct_dependent(
-            self.plant, self.force, self.iterated, self.gate, self.sensors, first, end, values, self.node, self.linear,
-            self.rows, self.copies, t_s,
-        )  # fmt: skip
-
-    def run(self, readings: Array, t_s: float, h_s: float, out: Run) -> int:
-        """A whole grid."""
+    def run(self, readings: Array, first: int, end: int, t_s: float, h_s: float, out: Outputs) -> int:
+        """A whole grid, or one correction."""
         return run_dependent(
-            self.plant, self.force, self.iterated, self.gate, self.sensors, readings, self.node, self.linear, self.rows,
-            self.copies, t_s, h_s, out.x, out.P,
+            self.plant, self.force, self.iterated, self.gate, self.sensors, readings, first, end, self.node,
+            self.linear, self.rows, self.copies, t_s, h_s, out.x, out.P,
         )  # fmt: skip
 
 

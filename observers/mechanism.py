@@ -15,7 +15,7 @@ from hodograph.core.reading import Verdict
 from hodograph.multibody.compiling import NO_FORCE
 from hodograph.multibody.kinematics import from_independent
 from hodograph.multibody.model import Model, State
-from hodograph.observers.families import Family, family_of
+from hodograph.observers.families import Family, Outputs, family_of
 from hodograph.observers.kernels.algebra import RESETS
 from hodograph.observers.kernels.plant import Node
 from hodograph.observers.online import OnlineObserver
@@ -146,13 +146,14 @@ class MechanismEngine:
             raise ValueError(f"readings {readings.shape}, want (steps, {len(self.problem.sensors.rows)})")
         size = len(self.layout)
         kept = len(readings) if for_smoother else 0
-        run = Run(
-            np.full((len(readings), size), np.nan), np.full((len(readings), size, size), np.nan), 0,
-            np.zeros((kept, size, size)), np.zeros((kept, size)), np.zeros((kept, size, size)),
+        steps = len(readings)
+        out = Outputs(
+            np.full((steps, size), np.nan), np.full((steps, size, size), np.nan), np.zeros((kept, size, size)),
+            np.zeros((kept, size)), np.zeros((kept, size, size)),
         )  # fmt: skip
-        done = self._family.run(np.ascontiguousarray(readings), self.t_s, self.problem.step_s, run)
+        done = self._family.run(np.ascontiguousarray(readings), 0, 0, self.t_s, self.problem.step_s, out)
         self.t_s += done * self.problem.step_s
-        return Run(run.x, run.P, done, run.F, run.x_prior, run.P_prior)
+        return Run(out.x, out.P, done, out.F, out.x_prior, out.P_prior)
 
     def _step(self, h_s: float) -> None:
         before = self.snapshot()

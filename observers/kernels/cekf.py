@@ -242,6 +242,8 @@ def run_cekf(
     gate: float,
     sensors: SensorTable,
     readings: Array,
+    first: int,
+    end: int,
     node: Node,
     linear: Linear,
     rows: Rows,
@@ -251,17 +253,22 @@ def run_cekf(
     out_x: Array,
     out_P: Array,
 ) -> int:
-    """All steps of a grid inside the kernel, as `run_ekf`."""
+    """All steps of a grid inside the kernel, or one correction, as `run_ekf`."""
     steps, m = len(readings), len(readings[0])
+    last = end if end > 0 else m
     for k in range(steps):
         now = t_s + k * h
-        if not predict_cekf(plant, force, node, linear, rows, r, now, h):
+        if end == 0 and not predict_cekf(plant, force, node, linear, rows, r, now, h):
             return k
         some = False
         for i in range(m):
             some = some or readings[k, i] == readings[k, i]
-        if some and correct_cekf(plant, force, gate, sensors, 0, m, readings[k], node, linear, rows, r, now + h) < 0:
-            return k
+        if some or end > 0:
+            code = correct_cekf(plant, force, gate, sensors, first, last, readings[k], node, linear, rows, r, now + h)
+            if end > 0:
+                return code
+            if code < 0:
+                return k
         write_state(plant, node, out_x[k])
         for i in range(len(node.P)):
             for j in range(len(node.P)):

@@ -155,6 +155,26 @@ def impose(plant: Plant, node: Node, rows: Rows, copies: Copies, t_s: float) -> 
 
 
 @njit
+def loosen(node: Node, move2: float, rate2: float) -> None:
+    """Room for curvature: a Gaussian along the tangent with mean square size `move2` leaves the constraints by as much."""
+    n = len(node.q)
+    for i in range(n):
+        node.P[i, i] += move2 * move2
+        node.P[n + i, n + i] += move2 * rate2
+
+
+@njit
+def loosen_prior(node: Node) -> None:
+    """The same for the spread that P itself claims."""
+    n = len(node.q)
+    move2, rate2 = 0.0, 0.0
+    for i in range(n):
+        move2 += node.P[i, i]
+        rate2 += node.P[n + i, n + i]
+    loosen(node, move2, rate2)
+
+
+@njit
 def predict_dependent(
     plant: Plant, force: Any, node: Node, linear: Linear, rows: Rows, copies: Copies, t_s: float, h: float
 ) -> bool:
@@ -273,6 +293,7 @@ def correct_dependent(
     """One reading, then (SCKF) or together with (DIEKFpm) the constraints."""
     for i in range(first, end):
         rows.innovation[i] = values[i - first] - values[i - first]
+    loosen_prior(node)
     remember(node, copies)
     verdict = USED
     for round_ in range(ROUNDS if iterated == 1 else 1):
@@ -292,6 +313,12 @@ def correct_dependent(
         arrive(node, rows, copies)
         if not finite(rows.dx):
             return -1
+    move2, rate2 = 0.0, 0.0
+    for i in range(len(node.q)):
+        move2 += rows.dx[i] ** 2
+        rate2 += rows.dx[len(node.q) + i] ** 2
+    if iterated == 0:
+        loosen(node, move2, rate2)
     if not (impose(plant, node, rows, copies, t_s) and tidy(node.P, node.L, node.counts)):
         return -1
     return verdict if settle(plant, force, node, t_s) else -1
@@ -305,6 +332,8 @@ def run_dependent(
     gate: float,
     sensors: SensorTable,
     readings: Array,
+    first: int,
+    end: int,
     node: Node,
     linear: Linear,
     rows: Rows,
@@ -314,24 +343,36 @@ def run_dependent(
     out_x: Array,
     out_P: Array,
 ) -> int:
-    """All steps of a grid inside the kernel, as `run_ekf`; outputs are those of z and zd."""
+    """All steps of a grid inside the kernel, or one correction, as `run_ekf`; outputs are those of z and zd."""
     steps, m = len(readings), len(readings[0])
     n, f, z = len(node.q), len(linear.null), plant.work.independent
     for k in range(steps):
         now = t_s + k * h
-        if not predict_dependent(plant, force, node, linear, rows, copies, now, h):
+        if end == 0 and not predict_dependent(plant, force, node, linear, rows, copies, now, h):
             return k
         some = False
         for i in range(m):
             some = some or readings[k, i] == readings[k, i]
-        if (
-            some
-            and correct_dependent(
-                plant, force, iterated, gate, sensors, 0, m, readings[k], node, linear, rows, copies, now + h
+        if some or end > 0:
+            code = correct_dependent(
+                plant,
+                force,
+                iterated,
+                gate,
+                sensors,
+                first,
+                end if end > 0 else m,
+                readings[k],
+                node,
+                linear,
+                rows,
+                copies,
+                now + h,
             )
-            < 0
-        ):
-            return k
+            if end > 0:
+                return code
+            if code < 0:
+                return k
         write_state(plant, node, out_x[k])
         for i in range(2 * f):
             a = z[i] if i < f else n + z[i - f]

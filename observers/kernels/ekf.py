@@ -286,6 +286,8 @@ def run_ekf(
     s: EkfSetting,
     sensors: SensorTable,
     readings: Array,
+    first: int,
+    end: int,
     node: Node,
     linear: Linear,
     rows: Rows,
@@ -300,13 +302,15 @@ def run_ekf(
     """All steps of a grid inside the kernel: readings (steps, m), NaN where none came.
 
     Outputs x (steps, N) and P (steps, N, N) after each correction; F, prior x and prior P are kept for smoothing when
-    their arrays are as long. Returns the steps done, fewer when the state was lost.
+    their arrays are as long. Returns the steps done, fewer when the state was lost. With `end` > 0 only the correction
+    by rows first…end, readings (1, end − first), is done and its verdict returned: one entry compiles once.
     """
     steps, m = len(readings), len(readings[0])
+    last = end if end > 0 else m
     keep = len(out_F) == steps
     for k in range(steps):
         now = t_s + k * h
-        if not predict_ekf(plant, force, s, node, linear, rows, now, h):
+        if end == 0 and not predict_ekf(plant, force, s, node, linear, rows, now, h):
             return k
         if keep:
             for i in range(len(node.P)):
@@ -317,8 +321,12 @@ def run_ekf(
         some = False
         for i in range(m):
             some = some or readings[k, i] == readings[k, i]
-        if some and correct_ekf(plant, force, s, sensors, 0, m, readings[k], node, linear, rows, now + h) < 0:
-            return k
+        if some or end > 0:
+            code = correct_ekf(plant, force, s, sensors, first, last, readings[k], node, linear, rows, now + h)
+            if end > 0:
+                return code
+            if code < 0:
+                return k
         write_state(plant, node, out_x[k])
         for i in range(len(node.P)):
             for j in range(len(node.P)):

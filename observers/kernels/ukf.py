@@ -15,6 +15,7 @@ from hodograph.observers.kernels.unscented import (
     Weights,
     condition,
     covariance,
+    covariance_of,
     deviations,
     draw,
     mean_about_first,
@@ -112,7 +113,7 @@ def predict_ukf(
         square_root(p.T, s.weights, linear.T, p.D, node.L)
         from_factor(node.L, node.P)
     else:
-        covariance(p.T, p.T, s.weights, node.P)
+        covariance_of(p.T, s.weights, node.P)
         for i in range(n):
             for j in range(n):
                 node.P[i, j] += linear.Q[i, j]
@@ -169,7 +170,7 @@ def correct_ukf(
     mean_about_first(Z, s.weights, z)
     deviations(p.X, p.x, p.T)
     deviations(Z, z, U)
-    covariance(U, U, s.weights, Y)
+    covariance_of(U, s.weights, Y)
     covariance(U, p.T, s.weights, C)
     for r in range(m):
         Y[r, r] += sensors.var[first + r]
@@ -198,6 +199,8 @@ def run_ukf(
     s: UkfSetting,
     sensors: SensorTable,
     readings: Array,
+    first: int,
+    end: int,
     node: Node,
     linear: Linear,
     rows: Rows,
@@ -208,17 +211,22 @@ def run_ukf(
     out_x: Array,
     out_P: Array,
 ) -> int:
-    """All steps of a grid inside the kernel, as `run_ekf`."""
+    """All steps of a grid inside the kernel, or one correction, as `run_ekf`."""
     steps, m = len(readings), len(readings[0])
+    last = end if end > 0 else m
     for k in range(steps):
         now = t_s + k * h
-        if not predict_ukf(plant, force, s, node, linear, rows, p, swarm, now, h):
+        if end == 0 and not predict_ukf(plant, force, s, node, linear, rows, p, swarm, now, h):
             return k
         some = False
         for i in range(m):
             some = some or readings[k, i] == readings[k, i]
-        if some and correct_ukf(plant, force, s, sensors, 0, m, readings[k], node, rows, p, swarm, now + h) < 0:
-            return k
+        if some or end > 0:
+            code = correct_ukf(plant, force, s, sensors, first, last, readings[k], node, rows, p, swarm, now + h)
+            if end > 0:
+                return code
+            if code < 0:
+                return k
         write_state(plant, node, out_x[k])
         for i in range(len(node.P)):
             for j in range(len(node.P)):

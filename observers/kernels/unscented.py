@@ -115,6 +115,23 @@ def downdate(L: Array, v: Array) -> bool:
 
 
 @njit
+def covariance_of(T: Array, w: Weights, out: Array) -> None:
+    """out (a, a) = Σ Wc T_i T_iᵀ of deviations T (points, a); half the work of `covariance`."""
+    points, a = T.shape
+    for j in range(a):
+        for k in range(j + 1):
+            out[j, k] = w.centre_cov * T[0, j] * T[0, k]
+    for i in range(1, points):
+        for j in range(a):
+            t = w.other * T[i, j]
+            for k in range(j + 1):
+                out[j, k] += t * T[i, k]
+    for j in range(a):
+        for k in range(j):
+            out[k, j] = out[j, k]
+
+
+@njit
 def accepted(S: float, y: float, gate: float, counts: Array) -> bool:
     """The chi-square gate of one row; keeps the sums of what passed."""
     nis = y * y / S
@@ -183,8 +200,11 @@ def condition(
             for j in range(n):
                 for k in range(j + 1):
                     P[j, k] -= p.K[j] * p.C[i, k]
-                    P[k, j] = P[j, k]
     if used > 0:
+        if root == 0:
+            for j in range(n):
+                for k in range(j):
+                    P[k, j] = P[j, k]
         return USED
     return GATED if gated > 0 else INVALID
 
@@ -248,7 +268,7 @@ def generic_predict(
         f(dt_s, p.T[i], parameters, p.X[i])
     mean_about_first(p.X, w, x)
     deviations(p.X, x, p.T)
-    covariance(p.T, p.T, w, P)
+    covariance_of(p.T, w, P)
     for i in range(len(x)):
         for j in range(len(x)):
             P[i, j] += Q[i, j]
@@ -280,7 +300,7 @@ def generic_correct(
     mean_about_first(p.Z, w, p.z)
     deviations(p.X, x, p.T)
     deviations(p.Z, p.z, p.U)
-    covariance(p.U, p.U, w, p.Y)
+    covariance_of(p.U, w, p.Y)
     covariance(p.U, p.T, w, p.C)
     for i in range(len(values)):
         p.Y[i, i] += var[i]
