@@ -19,6 +19,7 @@ from hodograph.observers.kernels.algebra import (
     NIS_SUM,
     finite,
     innovation_var,
+    joseph_row,
     tidy,
 )
 from hodograph.observers.kernels.ekf import GATED, INVALID, USED, Rows, apply_full, chain_rows, write_state
@@ -190,7 +191,10 @@ def correct_cekf(
     r: Riccati,
     t_s: float,
 ) -> int:
-    """The step anew with the readings that came at its end: P by the flow, x by h K innovation, K = P Hᵀ Rc⁻¹."""
+    """The step anew with the readings that came at its end: P by the flow, x by the gain at full weight.
+
+    K h = P Hᵀ Rc⁻¹ h with P at the end of the readings' own flow, which is P⁻ Hᵀ (H P⁻ Hᵀ + σ²)⁻¹.
+    """
     n = len(node.P)
     if r.h[0] == 0.0:
         r.h[0] = 1e-9
@@ -199,15 +203,20 @@ def correct_cekf(
                 r.P[i, j] = node.P[i, j]
     chain_rows(plant, force, sensors, first, end, node, linear, rows, t_s)
     used, gated = 0, 0
+    for j in range(n):
+        rows.dx[j] = 0.0
+        for k in range(n):
+            r.V[j, k] = node.P[j, k]
     for i in range(first, end):
         rows.innovation[i] = values[i - first] - values[i - first]
         if not abs(values[i - first]) < 1e150:
             continue
         y = difference(sensors, i, values[i - first], measure(sensors, i, node.q, node.qd, node.qdd))
-        S = innovation_var(node.P, rows.H[i], sensors.var[i])
+        for k in range(n):
+            y -= rows.H[i, k] * rows.dx[k]
+        S = innovation_var(r.V, rows.H[i], sensors.var[i])
         rows.innovation[i], rows.innovation_var[i] = y, S
         if not y * y / S <= gate:
-            rows.innovation_var[i] = -1.0
             gated += 1
             node.counts[GATED_ROWS] += 1.0
             continue
@@ -218,18 +227,14 @@ def correct_cekf(
         for j in range(n):
             for k in range(n):
                 r.J[j, k] += rows.H[i, j] * rows.H[i, k] / sensors.var[i]
+        joseph_row(r.V, rows.H[i], sensors.var[i], rows.K, rows.g)
+        for j in range(n):
+            rows.dx[j] += rows.K[j] * y
     if used == 0:
         return GATED if gated > 0 else INVALID
     flow(plant, r, node.P)
     if not tidy(node.P, node.L, node.counts):
         return -1
-    for j in range(n):
-        rows.dx[j] = 0.0
-    for i in range(first, end):
-        if abs(values[i - first]) < 1e150 and rows.innovation_var[i] > 0.0:
-            for j in range(n):
-                for k in range(n):
-                    rows.dx[j] += node.P[j, k] * rows.H[i, k] * rows.innovation[i] / sensors.var[i]
     if not (finite(rows.dx) and apply_full(plant, force, node, rows.dx, t_s)):
         return -1
     return USED

@@ -156,7 +156,7 @@ def impose(plant: Plant, node: Node, rows: Rows, copies: Copies, t_s: float) -> 
 
 @njit
 def loosen(node: Node, move2: float, rate2: float) -> None:
-    """Room for curvature: a Gaussian along the tangent with mean square size `move2` leaves the constraints by as much."""
+    """Room for curvature: what moves by `move2` (mean square) along the tangent leaves the constraints by as much."""
     n = len(node.q)
     for i in range(n):
         node.P[i, i] += move2 * move2
