@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.core.layout import StateLayout
-from hodograph.multibody.kinematics import mass_matrix
-from hodograph.multibody.model import Model, State
+from hodograph.multibody.model import Model, State, build
 from hodograph.multibody.tables import Work
 from hodograph.observers.kernels.plant import Linear, Node, Plant
 
@@ -51,12 +50,8 @@ def gravity_error(model: Model, density: float, std_mps2: float) -> Disturbance:
     strength = float(np.linalg.norm(down))
     if strength == 0.0:
         raise MechanismError(f"{model.mechanism.name} has no gravity whose error could be estimated")
-    fall = np.zeros(model.n)
-    for name, point in model.mechanism.points.items():
-        if not point.fixed:
-            for axis, letter in enumerate("xyz"[: model.mechanism.dim]):
-                fall[model.index(f"{name}.{letter}")] = down[axis] / strength
-    column = mass_matrix(model, model.start_q) @ fall
+    heavier = build(replace(model.mechanism, gravity_mps2=tuple(2.0 * down)))
+    column = (heavier.tables.loads.steady - model.tables.loads.steady) / strength
     return Disturbance("gravity_error_mps2", tuple(map(float, column)), density, std_mps2)
 
 
