@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hodograph.core.frames import Array
-from hodograph.multibody.kinematics import matrices_r_s
 from hodograph.observers.kernels.cekf import Riccati, run_cekf
-from hodograph.observers.kernels.dependent import Copies, run_dependent
 from hodograph.observers.kernels.ekf import EkfSetting, Rows, run_ekf
 from hodograph.observers.kernels.plant import Node
 from hodograph.observers.kernels.ukf import Swarm, UkfSetting, run_ukf
 from hodograph.observers.kernels.unscented import Points
 from hodograph.observers.plant import make_linear, make_node, make_plant
-from hodograph.observers.recipes import Cekf, Dependent, Ekf, Recipe, Ukf
+from hodograph.observers.recipes import Ekf, Recipe, Ukf
 
 if TYPE_CHECKING:
     from hodograph.observers.mechanism import Problem
@@ -152,7 +150,7 @@ class UkfFamily(Family):
 class CekfFamily(Family):
     """The continuous EKF."""
 
-    def __init__(self, problem: Problem, recipe: Cekf, gate: float, force: Any) -> None:
+    def __init__(self, problem: Problem, gate: float, force: Any) -> None:
         super().__init__(problem, force)
         size = len(self.node.P)
         square = (size, size)
@@ -179,41 +177,6 @@ class CekfFamily(Family):
         )  # fmt: skip
 
 
-class DependentFamily(Family):
-    """Filters on [q, qd] with the constraints as measurements."""
-
-    def __init__(self, problem: Problem, recipe: Dependent, gate: float, force: Any) -> None:
-        if problem.uncertainty.disturbances:
-            raise ValueError("filters on dependent coordinates take no disturbances")
-        super().__init__(problem, force)
-        model, n = problem.model, problem.model.n
-        r, _ = matrices_r_s(model, problem.start.t_s, problem.start.q)
-        P0 = np.zeros((2 * n, 2 * n))
-        P0[:n, :n] = problem.uncertainty.std_z**2 * (r @ r.T)
-        P0[n:, n:] = problem.uncertainty.std_zd**2 * (r @ r.T)
-        P0 += 1e-8 * np.eye(2 * n)
-        self.node = make_node(model, problem.start, P0, 0)
-        self.linear = make_linear(model, 2 * n, 0)
-        self.rows = make_rows(n, len(problem.sensors.rows), 2 * n)
-        self.copies = Copies(
-            np.zeros((2 * n, 2 * n)), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(2 * n), np.zeros(2 * n),
-            np.zeros((model.rows, n)),
-        )  # fmt: skip
-        self.iterated, self.gate = int(recipe.iterated), gate
-        self.picked = np.concatenate([model.independent, n + model.independent.astype(np.int64)]).astype(np.int64)
-
-    def P(self) -> Array:
-        """Covariance of [z, zd]."""
-        return self.node.P[np.ix_(self.picked, self.picked)].copy()
-
-    def run(self, readings: Array, first: int, end: int, t_s: float, h_s: float, out: Outputs) -> int:
-        """A whole grid, or one correction."""
-        return run_dependent(
-            self.plant, self.force, self.iterated, self.gate, self.sensors, readings, first, end, self.node,
-            self.linear, self.rows, self.copies, t_s, h_s, out.x, out.P,
-        )  # fmt: skip
-
-
 def _copy(node: Node) -> Node:
     return Node(*(a.copy() for a in node))
 
@@ -224,6 +187,4 @@ def family_of(problem: Problem, recipe: Recipe, gate: float, force: Any) -> Fami
         return EkfFamily(problem, recipe, gate, force)
     if isinstance(recipe, Ukf):
         return UkfFamily(problem, recipe, gate, force)
-    if isinstance(recipe, Cekf):
-        return CekfFamily(problem, recipe, gate, force)
-    return DependentFamily(problem, recipe, gate, force)
+    return CekfFamily(problem, gate, force)

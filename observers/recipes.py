@@ -72,14 +72,7 @@ class Cekf:
     """
 
 
-@dataclass(frozen=True, slots=True)
-class Dependent:
-    """Filters on all coordinates [q, qd] with the constraints as measurements: SCKF, or iterated (DIEKFpm)."""
-
-    iterated: bool
-
-
-Recipe = Ekf | Ukf | Cekf | Dependent
+Recipe = Ekf | Ukf | Cekf
 
 RECIPES: dict[str, Recipe] = {
     "dekf": Ekf(Steps.EULER, Transition.CONSTANT),
@@ -91,8 +84,6 @@ RECIPES: dict[str, Recipe] = {
         Steps.INDEX3, Transition.FIRST_ORDER, tangent=True, acceleration_error=True, adaptive=True
     ),
     "cekf": Cekf(),
-    "sckf": Dependent(iterated=False),
-    "diekf_pm": Dependent(iterated=True),
     "ukf_fe": Ukf(Steps.EULER),
     "ukf_tr": Ukf(Steps.TRAPEZOIDAL),
     "srukf": Ukf(Steps.TRAPEZOIDAL, square_root=True),

@@ -74,7 +74,7 @@ def _us(work: Callable[[], None], repeats: int) -> float:
 
 
 def _values(k: int) -> Array:
-    return 0.1 * np.sin(0.3 * k + np.arange(ROWS))
+    return np.asarray(0.1 * np.sin(0.3 * k + np.arange(ROWS)), dtype=np.float64)
 
 
 def _ours() -> Callable[[], None]:

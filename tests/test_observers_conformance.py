@@ -33,7 +33,7 @@ from hodograph.sensors import Encoder, Quality, mount
 PLAIN = [
     name for name in RECIPES if not name.startswith(("force", "gravity", "shaping", "error_ekf_fe", "error_ekf_ad"))
 ]
-APPROXIMATE = {"sckf": 1e-5, "diekf_pm": 1e-5, "cekf": 3e-2}
+APPROXIMATE = {"cekf": 3e-2}
 
 
 def maker(name: str) -> Make:
