@@ -15,6 +15,10 @@ from hodograph.observers.linkages.truth import truth_of
 from hodograph.observers.mechanism import MechanismEngine
 from hodograph.observers.tools import observability
 
+_COLOURS = tuple(
+    f"tab:{name}" for name in ["blue", "orange", "green", "red", "purple", "brown", "pink", "gray", "olive", "cyan"]
+)
+
 
 def write_report(folder: Path, scores: list[Score], config: str, source: Source) -> Path:
     """Plots as PNG and one Markdown page that shows them; returns the page."""
@@ -59,6 +63,7 @@ def _draw_rms(path: Path, scores: list[Score], config: str, source: Source) -> N
     figure, axes = _figure(len(sets))
     mechanism = scores[0].case.mechanism
     for axis, sensors in zip(axes[0], sets, strict=True):
+        axis.set_prop_cycle(color=list(_COLOURS) * 2, linestyle=["-"] * 10 + [":"] * 10)
         for observer in dict.fromkeys(s.case.observer for s in scores):
             own = [
                 s for s in scores
@@ -66,14 +71,14 @@ def _draw_rms(path: Path, scores: list[Score], config: str, source: Source) -> N
                 and not s.diverged
             ]  # fmt: skip
             if own:
-                axis.loglog([s.case.rate_hz for s in own], [s.rms_rad for s in own], "o-", ms=3, label=observer)
+                axis.loglog([s.case.rate_hz for s in own], [s.rms_rad for s in own], marker="o", ms=3, label=observer)
         bounds = [bound_rad(mechanism, config, sensors, r, source.reference) for r in RATES_HZ]
         axis.loglog(RATES_HZ, bounds, "k--", lw=2, label="bound")
         axis.set_title(f"{mechanism}, {sensors}, high error")
         axis.set_xlabel("sensor rate, Hz")
         axis.set_ylabel("RMS of the crank angle, rad")
         axis.grid(visible=True, which="both", alpha=0.3)
-    axes[0][-1].legend(fontsize=6)
+    axes[0][0].legend(fontsize=6, loc="lower left")
     _save(figure, path)
 
 
@@ -121,7 +126,7 @@ def _draw_observability(path: Path, scores: list[Score], source: Source) -> None
         values = [observability(problem.model, problem.sensors, state) for state in states]
         axes[0][0].plot([s.t_s for s in states], values, label=sensors)
     axes[0][0].set_xlabel("time, s")
-    axes[0][0].set_ylabel("log10 condition number of the local observability matrix")
+    axes[0][0].set_ylabel("log10 condition, local observability")
     axes[0][0].legend(fontsize=7)
     _save(figure, path)
 
