@@ -23,11 +23,14 @@ if TYPE_CHECKING:
 Clock = Literal["sensor", "log"]
 Times = NDArray[np.int64]
 
-GAP_FACTOR = 1.5  # a step is a gap when it is longer than this times the 90th percentile of all steps
+GAP_FACTOR = 1.5  # a step is a gap when it is longer than this times the usual step
 LISTED_GAPS = 20  # how many gaps a report lists, the longest first
 _BURST_SHARE = 0.005  # rows closer than this share of a long (98th percentile) step came in one burst
 _BURST_TIME = 0.05  # … provided that bursts take less than this share of the time: a slow stream with gaps is no burst
 _MERGED_ROWS = 0.1  # fewer merged rows than this are duplicates, not a bursty stream
+_WHOLE = 0.2  # a step this close to a whole number of usual ones means rows that are missing …
+_FAR_TOO_LONG = 5.0  # … and so does one of more than so many
+_MOSTLY = 0.8
 _STAMPED = 0.9  # share of rows with a sensor stamp below which the log's clock is the better one
 _BACKWARD = 0.01  # share of backward steps above which a sensor clock is not believed
 
@@ -138,7 +141,7 @@ def timing_of(t_ns: Times, t_sensor_ns: Times | None = None) -> Timing:
     starts_t_ns = rows_t_ns[leaders][:-1][forward]
     steps_s = steps_s[forward]
     step_s = float(np.median(steps_s))
-    limit_s = GAP_FACTOR * float(np.percentile(steps_s, 90))
+    limit_s = GAP_FACTOR * _usual_step_s(steps_s, step_s)
     is_gap = steps_s > limit_s
     deviation_s = np.abs(steps_s[~is_gap] - step_s)
     return Timing(
@@ -153,6 +156,19 @@ def timing_of(t_ns: Times, t_sensor_ns: Times | None = None) -> Timing:
         equal_stamps=counts[0],
         backward_steps=counts[1],
     )
+
+
+def _usual_step_s(steps_s: NDArray[np.float64], median_s: float) -> float:
+    """The longest step that is nothing special: the median where rows are missing, the 90th percentile where they are
+    late. Missing rows leave whole multiples of the median; a late row is made up for by a short step after it.
+    """
+    ratio = steps_s / median_s
+    long = ratio[ratio > GAP_FACTOR]
+    short = int(np.count_nonzero(ratio < 2 - GAP_FACTOR))
+    whole = int(np.count_nonzero((long > _FAR_TOO_LONG) | (np.abs(long - np.rint(long)) < _WHOLE)))
+    if whole >= _MOSTLY * long.size and short <= (1 - _MOSTLY) * long.size:
+        return median_s
+    return float(np.percentile(steps_s, 90))
 
 
 def _is_sane(t_sensor_ns: Times) -> bool:

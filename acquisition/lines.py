@@ -100,7 +100,7 @@ class LineDecoder:
             return None
         self.good += 1
         scaled = zip(numbers, self._units, self._signs, strict=True)
-        values = tuple(sign * (x * unit.scale + unit.offset) for x, unit, sign in scaled)
+        values = tuple(sign * x * unit.scale + unit.offset for x, unit, sign in scaled)
         return Reading(t_ns, self.schema.name, values, t_sensor_ns)
 
 

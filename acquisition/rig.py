@@ -31,7 +31,6 @@ from hodograph.acquisition.lines import LineColumn, LineDecoder
 from hodograph.core import Reading, SettingsError, StreamSchema, settings_from_text
 
 RIG_VERSION = 1
-_RESERVED = "events"
 
 
 class Decoder(Protocol):
@@ -102,8 +101,6 @@ class Rig:
             raise ValueError("a rig needs at least one sensor, [sensors.NAME]")
         ports: dict[str, str] = {}
         for name, link in self.sensors.items():
-            if name == _RESERVED or name.endswith("_raw"):
-                raise ValueError(f"a sensor cannot be called {name!r}: the log uses that name itself")
             link.decoder(name)
             if link.port in ports:
                 raise ValueError(f"sensors {ports[link.port]} and {name} share the port {link.port}")

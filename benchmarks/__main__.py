@@ -22,7 +22,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "RESULTS.md"
 INTRODUCTION = "# Results\n\nEach section is what its command printed, with the conditions it ran under.\n"
-LIBRARIES = ("numpy", "pyarrow", "pyproj", "pynmea2", "asammdf")
+LIBRARIES = ("numpy", "numba", "pyarrow", "pyproj", "pynmea2", "asammdf")
 
 
 class _Tee(io.StringIO):

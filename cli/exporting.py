@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from hodograph.acquisition.log import LogReader
-from hodograph.cli.console import print_json, progress, stdout
+from hodograph.cli.console import print_json, progress, stdout, warn
 from hodograph.replay.exporters import FORMATS, ExportOptions
 
 
@@ -27,7 +27,10 @@ def run_export(
     as_json: bool,
 ) -> None:
     """Writes the files and says which."""
-    log = LogReader(path)
+    with progress("checking every batch"):
+        log = LogReader(path, verify=True)
+    for name, loss in log.lost.items():
+        warn(f"{path}: lost from {name}: {loss.bytes} bytes ({loss.reason}); what is left is exported")
     with progress(f"writing {to}") as show:
         try:
             options = ExportOptions(

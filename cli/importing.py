@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from hodograph.acquisition.importers import FORMATS, ImportOptions, guess_format
@@ -37,3 +38,16 @@ def run_import(
         print_json({"log": str(out), **imported.report, "streams": streams})
         return
     print_info(stdout(), log, health)
+    if fix:
+        for line in _repairs(imported.report) or ["nothing had to be repaired"]:
+            stdout().print(line, markup=False, soft_wrap=True)
+
+
+def _repairs(report: Mapping[str, object]) -> list[str]:
+    """What `--fix` did, a line per file and kind of repair: `repaired run.csv: 3 torn rows dropped`."""
+    tables = report.get("tables", {})
+    return [
+        f"repaired {file}: {count} {what}"
+        for file, table in (tables.items() if isinstance(tables, Mapping) else ())
+        for what, count in table["fixed"].items()
+    ]

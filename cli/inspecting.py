@@ -16,8 +16,7 @@ from rich.table import Table
 from hodograph.acquisition.health import StreamHealth, stream_health
 from hodograph.acquisition.log import LogReader
 from hodograph.cli.console import print_json, progress, stdout
-
-_YEAR_2000_NS = 946_684_800 * 10**9
+from hodograph.replay.exporters.options import YEAR_2000_NS
 
 
 def run_info(path: Path, *, align: tuple[str, str] | None, max_offset_s: float | None, as_json: bool) -> None:
@@ -73,7 +72,7 @@ def print_info(console: Console, log: LogReader, health: Mapping[str, StreamHeal
     """The same for people: a table of streams, then events and losses."""
     meta, span_ns = log.meta, log.span_ns
     console.print(f"[bold]{escape(str(log.path))}[/bold]  {_duration_s(log):.1f} s, by {escape(meta.software)}")
-    if span_ns is not None and span_ns[0] > _YEAR_2000_NS:
+    if span_ns is not None and span_ns[0] > YEAR_2000_NS:
         began = datetime.fromtimestamp(span_ns[0] / 1e9, UTC)
         console.print(f"from {began:%Y-%m-%d %H:%M:%S} UTC; clock: {escape(meta.clock)}", soft_wrap=True)
     else:
@@ -87,6 +86,8 @@ def print_info(console: Console, log: LogReader, health: Mapping[str, StreamHeal
         if longest and span_ns is not None:
             at_s = (longest[0].t_ns - span_ns[0]) / 1e9
             console.print(f"{name}: longest gap {longest[0].duration_s:.3f} s, at {at_s:.1f} s")
+    for name in log.raw_streams:
+        console.print(f"{name}: {log.rows(name)} chunks of raw bytes")
     kinds = Counter(str(event.kind) for event in log.events)
     if kinds:
         console.print("events: " + ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())))

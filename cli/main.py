@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from hodograph.cli import vsa
+
 app = typer.Typer(
     name="hodograph",
     help="From the cheap sensors of a vehicle to its state: record, import, inspect and export drives.",
@@ -43,8 +45,9 @@ class ExportFormat(StrEnum):
     PARQUET = "parquet"
 
 
-LogPath = Annotated[Path, typer.Argument(help="A log folder (NAME.drive).", show_default=False)]
+LogPath = Annotated[Path, typer.Argument(help="A log folder (NAME.drive).", show_default=False, readable=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
+app.add_typer(vsa.app)
 
 
 def _version(wanted: bool) -> None:
@@ -78,10 +81,12 @@ def demo(
 
 @app.command()
 def record(
-    rig: Annotated[Path, typer.Argument(help="The rig file: which sensors, on which ports.", show_default=False)],
+    rig: Annotated[
+        Path, typer.Argument(help="The rig file: which sensors, on which ports.", show_default=False, readable=False)
+    ],
     out: Annotated[Path, typer.Option("-o", "--out", help="The log to write, NAME.drive.", show_default=False)],
     seconds: Annotated[float | None, typer.Option(help="Stop after that long; else with Ctrl-C.", min=0.0)] = None,
-    vehicle: Annotated[Path | None, typer.Option(help="Vehicle file to keep inside the log.")] = None,
+    vehicle: Annotated[Path | None, typer.Option(help="Vehicle file to keep inside the log.", readable=False)] = None,
     fsync: Annotated[
         float, typer.Option(help="Force data to disk every so many seconds; 0: every batch.", min=0.0)
     ] = 5.0,
@@ -98,7 +103,9 @@ def record(
 
 @app.command("import")
 def import_(
-    files: Annotated[list[Path], typer.Argument(help="One or more files of the same recording.", show_default=False)],
+    files: Annotated[
+        list[Path], typer.Argument(help="One or more files of the same recording.", show_default=False, readable=False)
+    ],
     out: Annotated[Path, typer.Option("-o", "--out", help="The log to write, NAME.drive.", show_default=False)],
     format_: Annotated[
         ImportFormat | None,
@@ -106,7 +113,9 @@ def import_(
     ] = None,
     mapping: Annotated[
         Path | None,
-        typer.Option(help="TOML file that says what the columns mean; see examples/mappings.", show_default=False),
+        typer.Option(
+            help="TOML file that says what the columns mean; see examples/mappings.", show_default=False, readable=False
+        ),
     ] = None,
     accept_missing_checksum: Annotated[
         bool, typer.Option(help="NMEA: also use sentences that end without *hh.")
@@ -187,7 +196,9 @@ def info(
     ] = None,
     max_offset: Annotated[
         float | None,
-        typer.Option(metavar="S", help="With --align: search offsets up to that many seconds.", show_default=False),
+        typer.Option(
+            metavar="S", help="With --align: search offsets up to that many seconds.", show_default=False, min=0.0
+        ),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -199,6 +210,8 @@ def info(
 
       hodograph info monday.drive --align gnss imu
     """
+    if max_offset is not None and (align is None or max_offset != max_offset):
+        raise typer.BadParameter("want --align A B and a number of seconds", param_hint="--max-offset")
     from hodograph.cli.inspecting import run_info
 
     run_info(log, align=align, max_offset_s=max_offset, as_json=json)
@@ -270,7 +283,11 @@ def run() -> None:
     except BrokenPipeError:  # `hodograph info … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
     except Exception as error:
+        if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):  # hit while a library was loading
+            sys.exit(130)
         from hodograph.core.errors import HodographError
 
         if not isinstance(error, HodographError | OSError):

@@ -11,7 +11,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 def run_warmup() -> None:
     """Compile everything; what is compiled already takes moments."""
+    from hodograph.ann.network import warm_up as warm_up_networks
     from hodograph.multibody.warm_up import warm_up_jobs
+    from hodograph.observers.sideslip.filter import warm_up as warm_up_sideslip
     from hodograph.observers.warm_up import warm_up_jobs as observer_jobs
 
     console = Console(file=sys.stderr)
@@ -22,6 +24,7 @@ def run_warmup() -> None:
     ) as progress:  # fmt: skip
         task = progress.add_task("compiling", total=None)
         jobs = [*warm_up_jobs(), *observer_jobs()]
+        jobs += [("sideslip filter", warm_up_sideslip), ("sideslip networks", warm_up_networks)]
         progress.update(task, total=len(jobs))
         for name, job in jobs:
             progress.update(task, description=name)

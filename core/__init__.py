@@ -2,11 +2,13 @@
 
 from hodograph.core.channel import Channel, Frame, StreamSchema
 from hodograph.core.errors import (
+    DataError,
     HodographError,
     ImportFormatError,
     LogError,
     LogWriteError,
     MissingExtraError,
+    ModelError,
     SettingsError,
     TransportError,
     UnitError,
@@ -23,6 +25,7 @@ __all__ = [
     "NO_SENSOR_TIME_NS",
     "Array",
     "Channel",
+    "DataError",
     "Estimate",
     "Frame",
     "HodographError",
@@ -30,6 +33,7 @@ __all__ = [
     "LogError",
     "LogWriteError",
     "MissingExtraError",
+    "ModelError",
     "Reading",
     "SettingsError",
     "StateLayout",

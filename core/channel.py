@@ -10,6 +10,8 @@ from typing import Literal
 from hodograph.core.units import unit_named
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
+TIME_COLUMNS = ("t_ns", "t_sensor_ns")  # what a log stores beside the channels of a stream
+EVENTS_NAME, RAW_SUFFIX = "events", "_raw"  # names that a log keeps for itself
 
 
 class Frame(StrEnum):
@@ -40,6 +42,8 @@ class Channel:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise ValueError(f"channel name {self.name!r}: want lower-case letters, digits and _")
+        if self.name in TIME_COLUMNS:
+            raise ValueError(f"channel name {self.name!r} is taken: every stream has its time beside its channels")
         unit = unit_named(self.unit)
         if unit.symbol != unit.si:
             raise ValueError(f"channel {self.name}: unit {self.unit!r} is not SI, want {unit.si!r}")
@@ -61,6 +65,8 @@ class StreamSchema:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise ValueError(f"stream name {self.name!r}: want lower-case letters, digits and _")
+        if self.name == EVENTS_NAME or self.name.endswith(RAW_SUFFIX):
+            raise ValueError(f"stream name {self.name!r} is taken: logs keep events and raw bytes under such names")
         if not self.channels:
             raise ValueError(f"stream {self.name}: no channels")
         names = self.names

@@ -7,6 +7,8 @@
     ├── LogError                   a log cannot be opened, is not a log, or is damaged beyond its last batch
     │   └── LogWriteError          the disk is full, gone or read-only; what was written stays readable
     ├── ImportFormatError          a foreign file is not what it was said to be
+    ├── ModelError                 a trained model cannot be read, is none, or is of another version
+    ├── DataError                  a drive lacks what is asked of it: a channel, a plausible unit, excitation
     ├── TransportError             a port, bus or socket is missing, busy or gone
     └── MissingExtraError          an optional library is not installed; the message says what to install
 
@@ -45,6 +47,14 @@ class LogWriteError(LogError):
 
 class ImportFormatError(HodographError):
     """A foreign file is not what it was said to be, e.g. empty, truncated, time running backwards."""
+
+
+class ModelError(HodographError):
+    """A trained model cannot be used, e.g. the file is no model, or one of another version."""
+
+
+class DataError(HodographError):
+    """A drive lacks what is asked of it, e.g. a channel is missing, ay is in g, nothing happens in it."""
 
 
 class TransportError(HodographError):

@@ -13,7 +13,7 @@ from hodograph.core.layout import StateLayout
 from hodograph.core.reading import Verdict
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Estimate:
     """State `x` (n,) and covariance `P` (n, n) at `t_ns`; `verdicts` says what became of the last reading of each
     stream. The arrays are copied and read-only.

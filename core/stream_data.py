@@ -13,7 +13,7 @@ from hodograph.core.channel import StreamSchema
 NO_SENSOR_TIME_NS = np.iinfo(np.int64).min  # stands for "this row has no sensor stamp" in `t_sensor_ns`
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class StreamData:
     """Rows of one stream: `t_ns` (n,) int64, non-decreasing; `columns` maps each channel of the schema to (n,).
 

@@ -20,6 +20,8 @@ _SETTINGS: dict[str, Any] = {
     "cache": True, "nogil": True, "fastmath": set(FAST), "error_model": "numpy", "_nrt": False,
 }  # fmt: skip
 
+_NO_ENTRY: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
 USER_FORCE = numba.types.void(
     numba.float64, numba.float64[::1], numba.float64[::1], numba.float64[::1], numba.float64[::1]
 )
@@ -37,6 +39,16 @@ def njit(function: F) -> F:
 def inlined(function: F) -> F:
     """The same for small kernels on hot paths: their many array arguments are not passed but merged into the caller."""
     return cast(F, _jit(**_SETTINGS, forceinline=True)(function))
+
+
+def inner(function: F) -> F:
+    """For kernels that only kernels call: without an entry from Python, which would take long to compile."""
+    return cast(F, _jit(**_SETTINGS, **_NO_ENTRY)(function))
+
+
+def inlined_inner(function: F) -> F:
+    """Both: merged into the caller and without an entry from Python."""
+    return cast(F, _jit(**_SETTINGS, **_NO_ENTRY, forceinline=True)(function))
 
 
 def user_force(function: Callable[..., None]) -> Any:

@@ -168,7 +168,7 @@ def kernel_timings(*, peers: bool = True, rounds: int = 7) -> dict[str, Timing]:
     implicit = Integrator.LINEARLY_IMPLICIT_EULER
     quarter = build(multilink())
     runs = {
-        "fourbar": stepping(build(shipped_mechanism("fourbar")), 5e-3, 4000),
+        "fourbar": stepping(build(shipped_mechanism("fourbar")), 5e-3, 20_000),
         "fivebar": stepping(build(shipped_mechanism("fivebar")), 5e-3, 2000),
         "spatial_fourbar": stepping(build(shipped_mechanism("spatial_fourbar")), 1e-3, 1000),
         "double_wishbone": stepping(build(shipped_mechanism("double_wishbone")), 1e-3, 500),
@@ -181,8 +181,8 @@ def kernel_timings(*, peers: bool = True, rounds: int = 7) -> dict[str, Timing]:
         ),
     }
     if peers and importlib.util.find_spec("exudyn") is not None:
-        runs["exudyn_fourbar"] = exudyn_fourbar(5e-3, 4000, index2=False)
-        runs["exudyn_fourbar_index2"] = exudyn_fourbar(5e-3, 4000, index2=True)
+        runs["exudyn_fourbar"] = exudyn_fourbar(5e-3, 20_000, index2=False)
+        runs["exudyn_fourbar_index2"] = exudyn_fourbar(5e-3, 20_000, index2=True)
     return measure(runs, rounds)
 
 

@@ -19,9 +19,12 @@ from hodograph.multibody.kinematics import consistent, matrices_r_s, reselect, s
 from hodograph.multibody.model import Model, State
 from hodograph.multibody.tables import FRESH
 
-BREAK_EVEN = 0.10
-"""Below this ratio of degrees of freedom to coordinates the linearly implicit step is cheaper in independent ones."""
+BREAK_EVEN = 0.0
+"""Below this ratio of degrees of freedom to coordinates the linearly implicit step would choose independent ones.
 
+Seed 000 puts it at 0.48 with dense matrices. With one sparse factor, dependent coordinates were cheaper at every ratio
+measured, from 0.005 to 0.5 (1.6 to 4 times), so nothing is left to choose; see benchmarks/RESULTS.md.
+"""
 
 WORSE = 5.0
 """Independent coordinates are chosen anew when the largest entry of R has grown by this factor."""
@@ -67,14 +70,18 @@ class Projection(StrEnum):
 class StepOptions:
     """Numbers of the methods; each uses those that concern it.
 
+    `tolerance` bounds the error of the coordinates left after the last iteration; ε in q is 2ε/h in qd, so a long run
+    wants it small. `refresh` EVERY_STEP saves a fifth on large models and projects along the predicted Jacobian, which
+    moves a trajectory by far less than the step's own error.
+
     `penalty` replaces the model's own row weights in the augmented Lagrangian (same units as M/h²); `baumgarte` holds ζ
     and ω in rad/s; `rtol`, `atol` switch the error control of Dormand-Prince on; `independent` (linearly implicit
     Euler) is chosen by degrees of freedom over coordinates when None.
     """
 
-    tolerance: float = 1e-10
+    tolerance: float = 1e-11
     max_iterations: int = 100
-    refresh: Refresh = Refresh.EVERY_STEP
+    refresh: Refresh = Refresh.EVERY_ITERATION
     projection_tolerance: float = 1e-9
     penalty: float | None = None
     penalty_weight: float = 1.0

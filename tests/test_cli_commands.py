@@ -70,9 +70,9 @@ def log_path(cli: Cli, tmp_path: Path, nmea_file: Path) -> Path:
 def test_help_teaches_and_lists_only_what_is_built(cli: Cli) -> None:
     code, out, _ = cli("--help")
     assert code == 0
-    assert {"demo", "record", "import", "export", "info"} <= set(out.split())
-    assert not {"drive", "simulate", "replay", "tune", "vsa"} & set(out.split())
-    for command in ("demo", "record", "import", "export", "info"):
+    assert {"demo", "record", "import", "export", "info", "vsa"} <= set(out.split())
+    assert not {"drive", "simulate", "replay", "tune"} & set(out.split())
+    for command in ("demo", "record", "vsa", "import", "export", "info"):
         code, out, _ = cli(command, "--help")
         assert code == 0
         assert "Usage: hodograph" in out
@@ -177,6 +177,11 @@ def test_an_export_of_ours_comes_back(cli: Cli, log_path: Path, tmp_path: Path) 
         ("export", "a.drive", "--to", "docx", "-o", "y"),
         ("export", "{log}", "--to", "csv", "-o", "y", "--t-min", "5", "--t-max", "1"),
         ("export", "{log}", "--to", "csv", "-o", "y", "--rate", "0"),
+        ("export", "{log}", "--to", "csv", "-o", "y", "--t-min", "nan"),
+        ("export", "{log}", "--to", "csv", "-o", "y", "--t-min", "1e300"),
+        ("export", "{log}", "--to", "csv", "-o", "y", "--t-max", "-inf"),
+        ("export", "{log}", "--to", "csv", "-o", "y", "--channels", ""),
+        ("export", "{log}", "--to", "mf4", "-o", "y", "--streams", " , "),
         ("record", "rig.toml"),
         ("fly",),
         ("info", "a.drive", "--frobnicate"),
@@ -220,6 +225,60 @@ def test_bad_input_is_one_line_and_leaves_nothing(
     assert err.startswith("hodograph: ")
     assert len(err.splitlines()) == 1
     assert list(folder.iterdir()) == []
+
+
+def test_fix_says_what_it_repaired(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "run.csv"
+    path.write_text("t_s,speed_mps\ns,m/s\n0,1\n2,x\n1,3\n4\n5,y\n6")
+    code, out, err = cli("import", path, "-o", tmp_path / "a.drive", "--fix")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[-3:] == [
+        "repaired run.csv: 2 torn rows dropped",
+        "repaired run.csv: 1 backward time steps sorted",
+        "repaired run.csv: 2 unreadable values made NaN",
+    ]
+    path.write_text("t_s,speed_mps\ns,m/s\n0,1\n1,2\n")
+    assert cli("import", path, "-o", tmp_path / "b.drive", "--fix")[1].splitlines()[-1] == "nothing had to be repaired"
+    assert cli("import", path, "-o", tmp_path / "c.drive")[1].splitlines()[-1] == "nothing lost"
+
+
+@pytest.mark.parametrize(
+    ("stream", "channel", "complaint"),
+    [
+        ("events", "speed_mps", "stream name 'events' is taken"),
+        ("gnss_raw", "speed_mps", "stream name 'gnss_raw' is taken"),
+        ("gnss", "t_ns", "channel name 't_ns' is taken"),
+        ("gnss", "t_sensor_ns", "channel name 't_sensor_ns' is taken"),
+    ],
+)
+def test_names_that_a_log_keeps_for_itself(cli: Cli, tmp_path: Path, stream: str, channel: str, complaint: str) -> None:
+    (tmp_path / "run.csv").write_text("t,v\n0,1\n1,2\n")
+    unit = "ns" if channel.endswith("ns") else "m/s"
+    (tmp_path / "m.toml").write_text(
+        'schema = 1\n[[table]]\nfiles = "*.csv"\ntime = { column = "t" }\n'
+        f'[[table.stream]]\nname = "{stream}"\n[table.stream.channels]\n'
+        f'{channel} = {{ column = "v", unit = "{unit}" }}\n'
+    )
+    folder = tmp_path / "out"
+    folder.mkdir()
+    code, out, err = cli("import", tmp_path / "run.csv", "--mapping", tmp_path / "m.toml", "-o", folder / "a.drive")
+    assert (code, out) == (1, "")
+    assert complaint in err
+    assert len(err.splitlines()) == 1
+    assert list(folder.iterdir()) == []
+
+
+def test_export_checks_every_batch_and_says_what_is_lost(cli: Cli, log_path: Path, tmp_path: Path) -> None:
+    segment = log_path / "gnss.0000.arrow"
+    damaged = bytearray(segment.read_bytes())
+    middle = len(damaged) // 2
+    damaged[middle : middle + 8] = bytes(byte ^ 0xFF for byte in damaged[middle : middle + 8])
+    segment.write_bytes(damaged)
+    code, out, err = cli("export", log_path, "--to", "csv", "-o", tmp_path / "x.csv", "--json")
+    assert code == 0
+    assert 0 < json.loads(out)["files"][0]["rows"] < 238
+    assert "lost from gnss" in err
+    assert len(err.splitlines()) == 1
 
 
 def test_places_that_cannot_be_used(cli: Cli, tmp_path: Path, nmea_file: Path) -> None:

@@ -44,6 +44,11 @@ def test_stream_schema_knows_its_channels() -> None:
         StreamSchema("imu", ())
     with pytest.raises(ValueError, match="stream name"):
         StreamSchema("../evil", schema.channels)
+    for taken in ("events", "imu_raw"):
+        with pytest.raises(ValueError, match="is taken"):
+            StreamSchema(taken, schema.channels)
+    with pytest.raises(ValueError, match="is taken"):
+        Channel("t_ns", "ns")
 
 
 def test_stream_data_checks_its_shape() -> None:

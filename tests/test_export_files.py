@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import gc
 import math
 import sys
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -153,6 +156,39 @@ def test_a_raster_interpolates_holds_and_respects_gaps(log: LogReader, tmp_path:
     assert ((course >= 6.2) | (course <= 0.2)).all()
 
 
+def one_stream(folder: Path, channel: Channel, values: Sequence[float]) -> LogReader:
+    schema = StreamSchema("s", (channel,))
+    path = folder / f"{channel.name}.drive"
+    with LogWriter.create(path) as writer:
+        writer.add_stream(schema)
+        writer.append_data(
+            StreamData(schema, np.arange(len(values)) * 10**8, {channel.name: np.array(values, dtype=np.float64)})
+        )
+    return LogReader(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "between"),
+    [
+        ("wheel_angle_rad", [0.0, 4.0, 8.0, 12.0], [2.0, 6.0, 10.0]),
+        ("wheel_angle_rad", [-4.0, 0.0, 3.5], [-2.0, 1.75]),
+        ("heading_compass_rad", [6.2, 0.2, 0.4], [3.2 - math.pi, 0.3]),
+        ("heading_compass_rad", [3.1, -3.0, -2.8], [0.05 - math.pi, -2.9]),
+        ("yaw_rad", [math.nan, 3.1, -3.0, -2.8], [math.nan, 0.05 - math.pi, -2.9]),
+        ("yaw_rad", [float(np.float32(math.pi)), -3.0], [(math.pi - 3.0) / 2 - math.pi]),
+        ("yaw_rad", [6.2, 0.2], [3.2 - math.pi]),
+    ],
+)
+def test_only_angles_that_wrap_go_the_short_way_round(
+    tmp_path: Path, name: str, values: list[float], between: list[float]
+) -> None:
+    log = one_stream(tmp_path, Channel(name, "rad"), values)
+    export_parquet(log, tmp_path / "a.parquet", ExportOptions(rate_hz=20.0))
+    found = pd.read_parquet(tmp_path / "a.parquet")[name].to_numpy()
+    np.testing.assert_array_equal(found[::2], values)
+    np.testing.assert_allclose(found[1::2], between, atol=1e-6)
+
+
 def test_nothing_is_interpolated_across_a_gap(tmp_path: Path) -> None:
     schema = StreamSchema("imu", (Channel("acc_x_mps2", "m/s^2"),))
     t_ns = np.concatenate([np.arange(0, 10**9, 10**7), np.arange(3 * 10**9, 4 * 10**9, 10**7)])
@@ -249,6 +285,97 @@ def test_places_that_cannot_be_written(log: LogReader, tmp_path: Path) -> None:
         export_csv(log, tmp_path / "no" / "x.csv", ExportOptions(streams=("imu",)))
 
 
+def test_a_folder_that_cannot_be_written_is_one_error_and_no_noise(
+    log: LogReader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noise: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", noise.append)
+
+    def read_only(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", read_only)
+    monkeypatch.setattr(Path, "touch", read_only)
+    monkeypatch.setattr(tempfile, "_get_candidate_names", read_only)  # what asammdf makes beside the target
+    for name, export in FORMATS.items():
+        with pytest.raises(HodographError, match=f"x.{name}: cannot be written: Permission denied"):
+            export(log, tmp_path / f"x.{name}", ExportOptions(streams=("imu",)))
+    gc.collect()
+    assert noise == []
+
+
+def clashing_log(path: Path) -> LogReader:
+    """Channels with the names of our own columns, and names that clash once the stream stands in front."""
+    schemas = (
+        StreamSchema("a", (Channel("t_s", "s"), Channel("utc", "1"), Channel("time", "1"), Channel("b_c_m", "m"))),
+        StreamSchema("a_b", (Channel("c_m", "m"), Channel("t_sensor_s", "s"))),
+        StreamSchema("z", (Channel("b_c_m", "m"), Channel("c_m", "m"), Channel("a_t_sensor_ns", "ns"))),
+    )
+    t_ns = T0_NS + np.arange(3) * 10**8
+    with LogWriter.create(path) as writer:
+        for number, schema in enumerate(schemas):
+            writer.add_stream(schema)
+            columns = {name: 100.0 * number + 10.0 * i + np.arange(3) for i, name in enumerate(schema.names)}
+            writer.append_data(StreamData(schema, t_ns, columns, t_ns))
+    return LogReader(path)
+
+
+TOGETHER = {
+    "a_t_s": 0,
+    "a_utc": 10,
+    "a_time": 20,
+    "a_b_c_m": 30,
+    "a_b_c_2_m": 100,
+    "a_b_t_sensor_s": 110,
+    "z_b_c_m": 200,
+    "z_c_m": 210,
+    "z_a_t_sensor_ns": 220,
+}
+
+
+@pytest.mark.parametrize("utc", [False, True])
+def test_channels_named_like_our_columns_keep_their_values_in_every_format(tmp_path: Path, utc: bool) -> None:
+    log = clashing_log(tmp_path / "c.drive")
+    ours = ["t_s", "utc"] if utc else ["t_s"]
+    alone = ["a_t_s", "a_utc", "a_time", "b_c_m"]
+    export_csv(log, tmp_path / "c.csv", ExportOptions(utc=utc))
+    frame = pd.read_csv(tmp_path / "c_a.csv", header=[0, 1])
+    assert [name for name, _ in frame.columns] == [*ours, "t_sensor_s", *alone]
+    assert frame["t_s"].to_numpy().ravel().tolist() == [0.0, 0.1, 0.2]
+    assert frame["a_t_s"].to_numpy().ravel().tolist() == [0, 1, 2]
+    export_parquet(log, tmp_path / "c.parquet", ExportOptions(utc=utc))
+    table = pq.read_table(tmp_path / "c_a.parquet")
+    assert table.schema.names == [*ours, "t_ns", "t_sensor_ns", *alone]
+    assert table["a_utc"].to_pylist() == [10, 11, 12]
+    export_csv(log, tmp_path / "r.csv", ExportOptions(utc=utc, rate_hz=10.0))
+    raster = pd.read_csv(tmp_path / "r.csv", skiprows=[1])
+    assert list(raster.columns) == [*ours, *TOGETHER]
+    assert {name: raster[name][0] for name in TOGETHER} == TOGETHER
+
+
+def test_names_in_an_mf4_are_unique(tmp_path: Path) -> None:
+    asammdf = pytest.importorskip("asammdf")
+    export_mf4(clashing_log(tmp_path / "c.drive"), tmp_path / "c.mf4", ExportOptions(utc=True))
+    with asammdf.MDF(tmp_path / "c.mf4") as mdf:
+        names = [channel.name for group in mdf.groups for channel in group.channels]
+        assert sorted(names) == sorted(["time"] * 3 + [f"{s}_t_sensor_ns" for s in ("a", "a_b", "z")] + list(TOGETHER))
+        assert {name: mdf.get(name).samples[0] for name in TOGETHER} == TOGETHER
+        assert mdf.get("a_t_sensor_ns").samples[0] == T0_NS
+        assert np.allclose(mdf.get("a_time").timestamps, [0.0, 0.1, 0.2])
+
+
+def test_display_names_that_fall_together_get_a_number_before_the_unit(tmp_path: Path) -> None:
+    schema = StreamSchema("s", (Channel("speed_mps", "m/s"), Channel("speed_kmh", "1"), Channel("s_speed_kmh", "1")))
+    columns = {name: np.full(2, number + 1.0) for number, name in enumerate(schema.names)}
+    with LogWriter.create(tmp_path / "d.drive") as writer:
+        writer.add_stream(schema)
+        writer.append_data(StreamData(schema, np.array([0, 5]), columns))
+    export_csv(LogReader(tmp_path / "d.drive"), tmp_path / "d.csv", ExportOptions(display_units=True))
+    frame = pd.read_csv(tmp_path / "d.csv", skiprows=[1])
+    assert list(frame.columns) == ["t_s", "s_speed_2_kmh", "s_speed_kmh_2", "s_speed_kmh"]
+    assert frame.iloc[0].tolist() == pytest.approx([0.0, 3.6, 2.0, 3.0])
+
+
 def test_a_channel_of_one_stream_only(log: LogReader, tmp_path: Path) -> None:
     exported = export_csv(log, tmp_path / "x.csv", ExportOptions(channels=("gnss.speed_mps", "acc_x_mps2")))
     assert {f.path.name for f in exported.files} == {"x_gnss.csv", "x_imu.csv"}
@@ -260,6 +387,15 @@ def test_impossible_options() -> None:
         ExportOptions(rate_hz=0.0)
     with pytest.raises(ValueError, match="t_min_s"):
         ExportOptions(t_min_s=2.0, t_max_s=1.0)
+    for t_s in (math.nan, math.inf, -math.inf, 1e300):
+        with pytest.raises(ValueError, match=r"t_min_s is .*, want seconds from the log's start"):
+            ExportOptions(t_min_s=t_s)
+        with pytest.raises(ValueError, match=r"t_max_s is .*, want seconds from the log's start"):
+            ExportOptions(t_max_s=t_s)
+    with pytest.raises(ValueError, match="streams: none is named"):
+        ExportOptions(streams=())
+    with pytest.raises(ValueError, match="channels: none is named"):
+        ExportOptions(channels=())
 
 
 def test_a_log_without_a_date_has_no_utc(tmp_path: Path) -> None:

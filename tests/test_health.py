@@ -55,6 +55,23 @@ def test_single_missing_rows_are_gaps_and_the_longest_are_listed() -> None:
     assert timing.longest_gaps[0].duration_s == pytest.approx(11 / 200)
 
 
+def test_regular_and_random_loss_is_counted_row_by_row() -> None:
+    rows = np.arange(9000)
+    assert timing_of(regular(9000, 100)[rows % 9 != 4]).gaps == 1000
+    lost = np.random.default_rng(3).random(9000) < 0.2
+    lost[[0, -1]] = False
+    runs = int(np.count_nonzero(np.diff(lost.astype(int)) == 1))
+    assert timing_of(regular(9000, 100)[~lost]).gaps == runs
+    few = regular(5, 10)
+    few[3:] += 10 * S
+    assert timing_of(few).gaps == 1
+
+
+def test_late_rows_are_jitter_not_loss() -> None:
+    late_ns = np.where(np.arange(5000) % 5 == 0, 9_000_000, 0)  # every fifth comes 9 ms late
+    assert timing_of(regular(5000, 100) + late_ns).gaps == 0
+
+
 @pytest.mark.parametrize("within_ns", [0, 20_000])
 def test_bursts_of_rows_under_one_stamp_are_no_jitter(within_ns: int) -> None:
     chunk_t_ns = np.repeat(regular(400, 20), 5) + np.tile(np.arange(5) * within_ns, 400)  # 5 rows each 50 ms

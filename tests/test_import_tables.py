@@ -27,6 +27,7 @@ name = "imu"
 [table.stream.channels]
 {channels}
 """
+DAY_2025_NS = 1_751_932_800 * 10**9  # 2025-07-08
 T_COLUMN = '{ column = "t", unit = "s" }'
 ACC = 'acc_x_mps2 = { column = "ax", unit = "g", sign = -1, frame = "body" }'
 
@@ -121,11 +122,104 @@ def test_columns_by_number_and_by_source_row(bench: Bench) -> None:
             "08/07/2025 00:00:00.25",
             1_751_932_800_250_000_000,
         ),
+        ('{ column = "t", unit = "h" }', "490000.0000000001", 1_764_000_000_000_000_360),
+        ('{ column = "t", clock = "utc" }', "1.7671507974412345678e+09", 1_767_150_797_441_234_567),
+        ('{ column = "t" }', "1e-999999", 0),
+        (
+            '{ column = "t", format = "%H:%M:%S.%f", clock = "utc", date = "2025-07-08" }',
+            "00:00:01.5",
+            DAY_2025_NS + 1_500_000_000,
+        ),
         ("{ rate_hz = 8 }", "whatever", 0),
     ],
 )
 def test_times(bench: Bench, time: str, stamp: str, expected_ns: int) -> None:
     assert bench.take(f"t,ax\n{stamp},0\n", bench.mapping(time=time)).streams[0].t_ns.tolist() == [expected_ns]
+
+
+def test_digits_beyond_nanoseconds_are_cut_and_cost_the_other_rows_nothing(bench: Bench) -> None:
+    text = "t,ax\n1767150797.123456789,0\n1767150797.1234567899999,0\n+1767150797.2,0\n1.767150798e9,0\n,0\n"
+    stream = bench.take(text, bench.mapping(time='{ column = "t", clock = "utc" }'), fix=True).streams[0]
+    start_ns = 1_767_150_797 * 10**9
+    assert (stream.t_ns - start_ns).tolist() == [123_456_789, 123_456_789, 200_000_000, 10**9]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("time", "stamp"),
+    [
+        ('{ column = "t", unit = "min" }', "999999999"),
+        ('{ column = "t", unit = "h" }', "-99999999999999999999999999999"),
+        ('{ column = "t", unit = "s" }', "1e300"),
+        ('{ column = "t", unit = "ns" }', "9223372036854775807"),
+        ('{ column = "t", clock = "utc", date = "2025-07-08" }', "4600000000"),
+        ('{ column = "t", format = "%Y-%m-%d", clock = "utc" }', "3000-01-01"),
+        ('{ column = "t", format = "%Y-%m-%d", clock = "utc" }', "1678-01-01"),
+        ('{ column = "t", format = "%Y-%m-%d", clock = "gpst" }', "9999-12-31"),
+    ],
+)
+def test_times_beyond_what_nanoseconds_hold_are_refused(bench: Bench, time: str, stamp: str) -> None:
+    with pytest.raises(ImportFormatError, match=f"line 2, .*'{stamp}'? is not a time.* 146 years"):
+        bench.take(f"t,ax\n{stamp},0\n", bench.mapping(time=time))
+
+
+def test_rows_at_a_rate_that_would_never_end_are_refused(bench: Bench) -> None:
+    with pytest.raises(ImportFormatError, match=r"a\.csv: 3 rows at 1e-12 Hz last over 146 years"):
+        bench.take(GOOD, bench.mapping(time="{ rate_hz = 1e-12 }"))
+
+
+@pytest.mark.parametrize(
+    ("time", "stamps"),
+    [
+        ('{ column = "t", clock = "utc", date = "2025-07-08" }', ("86399", "0.5", "1")),
+        ('{ column = "t", clock = "gpst", date = "2025-07-08" }', ("86399", "0.5", "1")),
+        (
+            '{ column = "t", format = "%H:%M:%S.%f", clock = "utc", date = "2025-07-08" }',
+            ("23:59:59.0", "00:00:00.5", "00:00:01.0"),
+        ),
+    ],
+)
+@pytest.mark.parametrize("fix", [False, True])
+def test_time_of_day_runs_on_past_midnight(bench: Bench, time: str, stamps: tuple[str, ...], fix: bool) -> None:
+    text = "t,ax\n" + "".join(f"{stamp},{row}\n" for row, stamp in enumerate(stamps))
+    result = bench.take(text, bench.mapping(time=time), fix=fix)
+    midnight_ns = DAY_2025_NS + (86_400 - (18 if "gpst" in time else 0)) * 10**9
+    assert (result.streams[0].t_ns - midnight_ns).tolist() == [-(10**9), 5 * 10**8, 10**9]
+    assert (result.streams[0]["acc_x_mps2"] / -9.80665).round(9).tolist() == [0, 1, 2]
+    assert result.report == {"tables": {"a.csv": {"rows": 3, "fixed": {}}}}
+
+
+def test_one_wrong_row_is_no_midnight(bench: Bench) -> None:
+    time = '{ column = "t", clock = "utc", date = "2025-07-08" }'
+    with pytest.raises(ImportFormatError, match="line 4: time runs backwards by 36399 s"):
+        bench.take("t,ax\n50000,0\n0,0\n50001,0\n", bench.mapping(time=time))
+    pause = bench.take("t,ax\n10000,0\n80000,0\n", bench.mapping(time=time)).streams[0]
+    assert int(pause.t_ns[1] - pause.t_ns[0]) == 70_000 * 10**9
+
+
+def test_a_midnight_on_a_clock_without_date_is_explained(bench: Bench) -> None:
+    with pytest.raises(ImportFormatError, match='counts from midnight, say so: clock = "utc"') as caught:
+        bench.take("t,ax\n86399,0\n0,0\n")
+    assert "--fix" not in str(caught.value)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("stream", "channel", "value", "complaint"),
+    [
+        (
+            'dtype = "float32"',
+            'p_pa = { column = "ax", unit = "Pa" }',
+            "1e39",
+            'p_pa as float32: say dtype = "float64"',
+        ),
+        ('dtype = "float32"', 'p_pa = { column = "ax", unit = "bar" }', "-1e34", 'say dtype = "float64"'),
+        ("", 'p_pa = { column = "ax", unit = "bar" }', "1e306", "p_pa as float64: check its `scale` and `offset`"),
+    ],
+)
+def test_values_too_large_for_their_type(bench: Bench, stream: str, channel: str, value: str, complaint: str) -> None:
+    with pytest.raises(ImportFormatError, match=rf"line 3, column 2 \(ax\): '{value}' is too large for .*{complaint}"):
+        bench.take(f"t,ax\n0,1\n1,{value}\n", bench.mapping(stream=stream, channels=channel))
 
 
 def test_date_and_time_in_two_columns_and_a_fixed_rate(bench: Bench) -> None:
@@ -259,12 +353,34 @@ def test_fix_sorts_values_along_with_time(bench: Bench) -> None:
         ({"layout": "skip_rows = -1"}, "want 0 or more"),
         ({"layout": "trusted_columns = 0"}, "want 1 or more"),
         ({"stream": "rate_hz = -5"}, "want > 0"),
+        ({"stream": "rate_hz = inf"}, "rate_hz is inf, want a number"),
+        ({"time": "{ rate_hz = inf }"}, "line 6: .*rate_hz is inf, want more than 0"),
+        ({"time": "{ rate_hz = nan }"}, "rate_hz is nan, want more than 0"),
+        ({"time": '{ column = "t", clock = "utc", format = "%Q" }'}, "line 6: .*'%Q' cannot be read by: 'Q' is a bad"),
+        ({"time": '{ column = "t", clock = "utc", format = "%Y%" }'}, "line 6: .*stray %"),
+        ({"time": '{ column = "t", clock = "utc", format = "%Y %Y" }'}, "line 6: .*cannot be read by"),
+        ({"time": '{ column = "t", clock = "utc", format = "%H:%M" }'}, "has no year: give the day as `date`"),
+        ({"time": '{ column = "t", clock = "utc", format = "%Y", date = "2025-07-08" }'}, "`date` must not be given"),
+        ({"channels": 'acc_x_mps2 = { column = "ax", unit = "g", scale = nan }'}, "line 11: .*scale is nan"),
+        ({"channels": 'acc_x_mps2 = { column = "ax", unit = "g", scale = inf }'}, "line 11: .*scale is inf"),
+        ({"channels": 'acc_x_mps2 = { column = "ax", unit = "g", offset = nan }'}, "line 11: .*offset is nan"),
+        ({"channels": 'x = { column = "ax", unit = "1", values = { 1 = inf } }'}, "line 11: .*values has an infinite"),
+        ({"channels": 't_ns = { column = "ax", unit = "ns" }'}, "channel name 't_ns' is taken"),
+        ({"channels": 't_sensor_ns = { column = "ax", unit = "ns" }'}, "channel name 't_sensor_ns' is taken"),
     ],
 )
 def test_bad_mappings_are_refused_with_their_line(bench: Bench, change: dict[str, str], complaint: str) -> None:
     with pytest.raises(SettingsError, match=complaint) as caught:
         bench.take(GOOD, bench.mapping(**change))
     assert "mapping.toml, line " in str(caught.value)
+
+
+def test_a_stream_declared_twice_is_named(bench: Bench) -> None:
+    mapping = bench.mapping()
+    text = mapping.read_text()
+    mapping.write_text(text + text[text.index("[[table.stream]]") :])
+    with pytest.raises(SettingsError, match=r"mapping\.toml, line 3: .*stream 'imu' is declared 2 times in one table"):
+        bench.take(GOOD, mapping)
 
 
 def test_files_that_no_table_takes(bench: Bench) -> None:
@@ -292,8 +408,14 @@ def test_same_stream_from_several_files_and_folders(bench: Bench) -> None:
         (bench.folder / name).write_text(GOOD)
     result = import_tables([bench.folder], ImportOptions(mapping=bench.mapping()))
     assert {stream.schema.name for stream in result.streams} == {"imu_run_1", "imu_run_2"}
-    with pytest.raises(ImportFormatError, match="comes twice"):
+    with pytest.raises(ImportFormatError, match=r"run-1\.csv: given twice: name each file once"):
         import_tables([bench.folder / "run-1.csv"] * 2, ImportOptions(mapping=bench.mapping()))
+    (bench.folder / "Run_2.csv").write_text(GOOD)
+    with pytest.raises(ImportFormatError, match=r"stream imu_run_2 comes twice, from .*Run 2\.csv and .*Run_2\.csv"):
+        import_tables([bench.folder], ImportOptions(mapping=bench.mapping()))
+    (bench.folder / "raw.csv").write_text(GOOD)
+    with pytest.raises(ImportFormatError, match=r"raw\.csv: stream name 'imu_raw' is taken.*: rename the file"):
+        import_tables([bench.folder / "raw.csv", bench.folder / "run-1.csv"], ImportOptions(mapping=bench.mapping()))
 
 
 TWO_CLOCKS = """
@@ -363,6 +485,12 @@ def test_own_csv_needs_no_mapping(bench: Bench) -> None:
     assert stream.t_sensor_ns.tolist() == [1_752_003_513_363_393_851, NO_SENSOR_TIME_NS]
 
 
+@pytest.mark.parametrize(("file", "stream"), [("events.csv", "events_table"), ("Nmea raw.csv", "nmea_raw_table")])
+def test_own_csv_in_a_file_whose_name_logs_keep_for_themselves(bench: Bench, file: str, stream: str) -> None:
+    (bench.folder / file).write_text(OWN)
+    assert import_tables([bench.folder / file], ImportOptions()).streams[0].schema.name == stream
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
@@ -371,6 +499,8 @@ def test_own_csv_needs_no_mapping(bench: Bench) -> None:
         (b"\x89PNG\xff\xfe", "not a text table"),
         ("t_s,speed_kmh\ns,km/h\n0,1\n", "export in SI, or write a mapping"),
         ("t_s,speed_mps\ns,furlong\n0,1\n", "unknown unit"),
+        ("t_s,speed_mps,speed_mps\ns,m/s,m/s\n0,1,2\n", "several columns are named speed_mps"),
+        ("t_s,t_s\ns,s\n0,1\n", "several columns are named t_s"),
     ],
 )
 def test_other_files_without_mapping_are_refused(bench: Bench, text: str | bytes, complaint: str) -> None:

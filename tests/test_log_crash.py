@@ -154,6 +154,36 @@ def test_the_header_may_be_gone_and_the_data_still_reads(whole: Path, tmp_path: 
     assert "meta.toml" in reader.lost["meta"].reason
 
 
+@pytest.mark.parametrize("seed", range(CUTS // 10))
+def test_a_damaged_header_costs_the_header_only(whole: Path, tmp_path: Path, seed: int) -> None:
+    log, meta = damaged_copy(whole, tmp_path, "meta.toml")
+    os.truncate(meta, int(np.random.default_rng(seed).integers(1, 40)))
+    reader = LogReader(log)
+    assert check_prefix(reader.numpy("imu")) == 20 * BATCH_ROWS
+    assert "damaged" in reader.lost["meta"].reason
+    assert reader.meta.software == "unknown"
+    with LogWriter.append_to(log) as again:
+        again.add_stream(wide_schema())
+    (tmp_path / "empty.drive").mkdir()
+    shutil.copy(meta, tmp_path / "empty.drive")
+    with pytest.raises(LogError, match="damaged"):
+        LogReader(tmp_path / "empty.drive")
+
+
+def test_a_segment_that_somebody_took_away_is_missed(tmp_path: Path) -> None:
+    path = tmp_path / "a.drive"
+    with LogWriter.create(path, segment_bytes=100_000) as log:
+        log.add_stream(wide_schema())
+        log.append_data(wide_data(10 * BATCH_ROWS))
+    assert not LogReader(path).lost
+    (path / "imu.0002.arrow").unlink()
+    reader = LogReader(path)
+    assert reader.rows("imu") < 10 * BATCH_ROWS
+    assert reader.lost["imu"].reason == "1 segments before imu.0003.arrow are missing"
+    missing_s = (10 * BATCH_ROWS - reader.rows("imu")) * STEP_NS / 1e9
+    assert reader.lost["imu"].at_most_s == pytest.approx(missing_s, abs=0.01)
+
+
 def test_a_well_sealed_lie_does_not_crash(whole: Path, tmp_path: Path) -> None:
     """A stranger can seal nonsense: Arrow must refuse it, not read beyond its buffers."""
     log, segment = damaged_copy(whole, tmp_path, "imu_raw.0000.arrow")

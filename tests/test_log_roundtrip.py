@@ -156,6 +156,9 @@ def test_the_header_keeps_the_vehicle_and_rig_files_to_the_byte(path: Path) -> N
     rig = 'schema = 1\n[sensors.imu] # "quoted" \\ and """ odd\n'
     with LogWriter.create(path, vehicle_toml=vehicle, rig_toml=rig, clock="atomic", notes={"driver": "Zoë"}):
         pass
+    with LogWriter.create(path.with_name("odd.drive"), notes={"file": "caf\udce9.nmea"}):
+        pass
+    assert LogReader(path.with_name("odd.drive")).meta.notes == {"file": "caf\\udce9.nmea"}
     meta = LogReader(path).meta
     assert (meta.vehicle_toml, meta.rig_toml, meta.clock, meta.notes) == (vehicle, rig, "atomic", {"driver": "Zoë"})
     assert meta.software.startswith("hodograph")
@@ -216,8 +219,6 @@ def test_programmer_errors_are_refused_by_name(path: Path) -> None:
             log.append_raw("gnss", 11, b"")
         with pytest.raises(ValueError, match="twice"):
             log.add_stream(GNSS)
-        with pytest.raises(ValueError, match="taken"):
-            log.add_stream(StreamSchema("events", GNSS.channels))
         with pytest.raises(ValueError, match="_raw"):
             log.add_raw("nmea")
         with pytest.raises(ValueError, match="backwards"):
@@ -230,6 +231,35 @@ def test_programmer_errors_are_refused_by_name(path: Path) -> None:
         LogWriter.create(path.with_name("b.drive"), batch_s=2.0)
     with pytest.raises(ValueError, match="every_s"):
         FsyncPolicy(every_s=-1.0)
+
+
+def test_one_bad_reading_is_refused_and_takes_nothing_along(path: Path) -> None:
+    log = LogWriter.create(path)
+    log.add_stream(GNSS)
+    log.add_raw("nmea_raw")
+    for k in range(50):
+        log.append(Reading(k, "gnss", (float(k), 0.0)))
+    bad: list[tuple[int, tuple[object, ...], object, str]] = [
+        (50, (1.0, "fast"), None, "not all numbers"),
+        (50, (1.0, None), None, "not all numbers"),
+        (50, (1.0, 2.0), math.nan, "t_sensor_ns is nan"),
+        (50, (1.0, 2.0), 2**63, "beyond 64 bits"),
+    ]
+    for t_ns, values, t_sensor_ns, complaint in bad:
+        with pytest.raises(ValueError, match=complaint):
+            log.append(Reading(t_ns, "gnss", values, t_sensor_ns))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"t_ns is 0\.5"):
+        log.append(Reading(0.5, "gnss", (1.0, 2.0)))  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        log.append_raw("nmea_raw", 0, "text")  # type: ignore[arg-type]
+    log.event(Event(0, EventKind.NOTE, text="caf\udce9"))  # a file name that is not UTF-8
+    log.close()
+    log.close()
+    with pytest.raises(ValueError, match="closed"):
+        log.append(Reading(99, "gnss", (1.0, 2.0)))
+    reader = LogReader(path)
+    assert reader.rows("gnss") == 50
+    assert reader.events[0].text == "caf\\udce9"
 
 
 def test_what_is_not_a_log_is_said_in_one_line(path: Path, tmp_path: Path) -> None:

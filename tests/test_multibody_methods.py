@@ -200,6 +200,16 @@ def test_one_model_many_threads_same_result(fourbar: Model) -> None:
     assert all(np.array_equal(results[0], results[k]) for k in range(4))
 
 
+@pytest.mark.parametrize("name", ["fourbar", "fivebar"])
+def test_the_default_tolerance_is_tight_enough(name: str) -> None:
+    """Accepting a step by the contraction seen before must not cost accuracy: far below the error of the method."""
+    model = build(shipped_mechanism(name))
+    usual, tight = Stepper(model), Stepper(model, options=StepOptions(tolerance=1e-13, projection_tolerance=1e-13))
+    a, b = usual.run(usual.start(), 5e-3, 400), tight.run(tight.start(), 5e-3, 400)
+    assert np.abs(a.q - b.q).max() < 1e-6
+    assert a.cost.iterations < b.cost.iterations
+
+
 def test_step_leaves_the_given_state_alone(fourbar: Model) -> None:
     stepper = Stepper(fourbar)
     start = stepper.start()

@@ -27,7 +27,8 @@ unit = "s"
 # rate_hz = 100                     # c) no time in the file: rows come at this rate
 clock = "boot"                      # "boot": from a zero of its own (power-on, start of the run); "utc": since 1970;
                                     # "gpst": calendar of GPS time, converted to UTC by the leap seconds of its date
-date = "2025-07-08"                 # the number counts from this day's midnight (clock utc or gpst)
+date = "2025-07-08"                 # the number (or a `format` without a date) counts from this day's midnight (clock
+                                    # utc or gpst); where it jumps back by a day, the next day has begun
 starts_with = "gnss"                # clock boot only: nobody knows its zero, so let this table's first row
                                     # coincide with the first row of that stream; `info --align` then finds the rest
 
@@ -54,14 +55,24 @@ text) in the file first; a value it does not list is an error. Signs bring axes 
 from __future__ import annotations
 
 import codecs
+import math
+import re
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import date as calendar_date
+from pathlib import Path
 from typing import Literal
 
 from hodograph.core import Channel, Frame, StreamSchema, unit_named
 
 WHITESPACE = "whitespace"
 ColumnName = str | int  # the name in the header, or its number, from 1
+_YEAR_DIRECTIVES = ("%Y", "%y", "%G", "%c", "%x", "ISO8601")
+
+
+def name_from_file(path: Path) -> str:
+    """A file's name as part of a stream's: `Run 2.csv` → `run_2`; may be empty or begin with a digit."""
+    return re.sub(r"[^a-z0-9]+", "_", path.stem.lower()).strip("_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +90,8 @@ class TimeMapping:
     def __post_init__(self) -> None:
         if (self.column is None) == (self.rate_hz is None):
             raise ValueError("time needs either `column` or `rate_hz`")
-        if self.rate_hz is not None and not self.rate_hz > 0:
-            raise ValueError(f"rate_hz is {self.rate_hz}, want > 0")
+        if self.rate_hz is not None and not 0 < self.rate_hz <= 1e9:
+            raise ValueError(f"rate_hz is {self.rate_hz}, want more than 0 and at most 1e9")
         if self.format is None and isinstance(self.column, tuple):
             raise ValueError("several time columns need a `format`")
         if unit_named(self.unit).si not in ("s", "ns"):
@@ -92,6 +103,25 @@ class TimeMapping:
             raise ValueError(f'`starts_with` and `rate_hz` need clock = "boot", not {self.clock!r}')
         if self.date is not None:
             calendar_date.fromisoformat(self.date)
+        if self.format is not None:
+            self._check_format(self.format)
+
+    def _check_format(self, pattern: str) -> None:
+        import pandas as pd
+
+        try:
+            pd.to_datetime(pd.Series(["?"]), format=pattern, errors="coerce")
+        except (ValueError, re.error) as error:
+            raise ValueError(f"format {pattern!r} cannot be read by: {error}") from None
+        if self.is_time_of_day and self.date is None:
+            raise ValueError(f"format {pattern!r} has no year: give the day as `date`")
+        if not self.is_time_of_day and self.date is not None:
+            raise ValueError(f"format {pattern!r} has a year, so `date` must not be given")
+
+    @property
+    def is_time_of_day(self) -> bool:
+        """Whether a `format` gives hours and minutes only."""
+        return self.format is not None and not any(directive in self.format for directive in _YEAR_DIRECTIVES)
 
     @property
     def columns(self) -> tuple[ColumnName, ...]:
@@ -118,8 +148,12 @@ class ChannelMapping:
 
     def __post_init__(self) -> None:
         unit_named(self.unit)
-        if self.scale == 0:
-            raise ValueError("scale is 0, want another number")
+        if self.scale == 0 or not math.isfinite(self.scale):
+            raise ValueError(f"scale is {self.scale:g}, want another number")
+        if not math.isfinite(self.offset):
+            raise ValueError(f"offset is {self.offset:g}, want a number")
+        if any(math.isinf(value) for value in self.values.values()):
+            raise ValueError("values has an infinite number, want a finite one, or nan for unknown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +170,8 @@ class StreamMapping:
 
     def __post_init__(self) -> None:
         self.schema()
+        if self.rate_hz is not None and not math.isfinite(self.rate_hz):
+            raise ValueError(f"rate_hz is {self.rate_hz:g}, want a number")
         if self.sensor_time is not None and self.sensor_time.column is None:
             raise ValueError("sensor_time needs a `column`")
 
@@ -168,6 +204,9 @@ class TableMapping:
     def __post_init__(self) -> None:
         if not self.stream:
             raise ValueError("a table needs at least one [[table.stream]]")
+        for name, times in Counter(stream.name for stream in self.stream).items():
+            if times > 1:
+                raise ValueError(f"stream {name!r} is declared {times} times in one table: give each its own name")
         if self.delimiter != WHITESPACE and len(self.delimiter.encode()) != 1:
             raise ValueError(f"delimiter is {self.delimiter!r}, want one character or {WHITESPACE!r}")
         if self.delimiter == self.decimal:

@@ -8,11 +8,18 @@ s,m/s,rad
 from __future__ import annotations
 
 import csv
-import re
+from collections import Counter
 from pathlib import Path
 
-from hodograph.acquisition.importers.mapping import ChannelMapping, StreamMapping, TableMapping, TimeMapping
+from hodograph.acquisition.importers.mapping import (
+    ChannelMapping,
+    StreamMapping,
+    TableMapping,
+    TimeMapping,
+    name_from_file,
+)
 from hodograph.core import HodographError, ImportFormatError
+from hodograph.core.channel import EVENTS_NAME, RAW_SUFFIX
 
 _TIME, _SENSOR_TIME, _DATE = "t_s", "t_sensor_s", "utc"
 
@@ -27,20 +34,29 @@ def own_csv_mapping(path: Path) -> TableMapping:
         )
     sources = dict(zip(names, units, strict=True))
     sensor_time = TimeMapping(_SENSOR_TIME) if _SENSOR_TIME in sources else None
-    stream = re.sub(r"[^a-z0-9]+", "_", path.stem.lower()).strip("_")
-    stream = stream if stream[:1].isalpha() else f"table_{stream}".rstrip("_")
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise ImportFormatError(f"{path}: several columns are named {twice[0]}: give each its own name")
     try:
         channels = {
             name: ChannelMapping(number, unit)
             for number, (name, unit) in enumerate(zip(names, units, strict=True), start=1)
             if name not in (_TIME, _SENSOR_TIME, _DATE)
         }
-        mapped = StreamMapping(stream, channels, sensor_time=sensor_time)
+        mapped = StreamMapping(_stream_name(path), channels, sensor_time=sensor_time)
     except (ValueError, HodographError) as error:
         raise ImportFormatError(
             f"{path}: {error}; export in SI, or write a mapping and give it with --mapping"
         ) from error
     return TableMapping(path.name, TimeMapping(_TIME), (mapped,), header_rows=2)
+
+
+def _stream_name(path: Path) -> str:
+    """The file's name, changed where a stream may not have it."""
+    name = name_from_file(path)
+    if not name[:1].isalpha():
+        name = f"table_{name}".rstrip("_")
+    return f"{name}_table" if name == EVENTS_NAME or name.endswith(RAW_SUFFIX) else name
 
 
 def _heading(path: Path) -> tuple[list[str], list[str]]:

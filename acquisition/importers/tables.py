@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,10 +20,20 @@ from hodograph.acquisition.importers.mapping import (
     StreamMapping,
     TableMapping,
     TimeMapping,
+    name_from_file,
 )
 from hodograph.acquisition.importers.own_csv import own_csv_mapping
 from hodograph.acquisition.importers.table_text import TableText, read_table_text
-from hodograph.acquisition.importers.table_values import changes, known_text, numbers, present, replaced, times_ns
+from hodograph.acquisition.importers.table_values import (
+    DAY_NS,
+    FARTHEST_NS,
+    changes,
+    known_text,
+    numbers,
+    present,
+    replaced,
+    times_ns,
+)
 from hodograph.core import (
     NO_SENSOR_TIME_NS,
     Array,
@@ -129,6 +138,8 @@ class _Reader:
         """Stamps (n,) and which rows have none: an error, unless with `fix` or where an optional stamp is missing."""
         n = len(self.text.lines)
         if time.rate_hz is not None:
+            if n / time.rate_hz * 1e9 > FARTHEST_NS:
+                raise ImportFormatError(f"{self.text.path}: {n} rows at {time.rate_hz:g} Hz last over 146 years")
             return np.rint(np.arange(n) * (1e9 / time.rate_hz)).astype(np.int64), np.zeros(n, dtype=np.bool_)
         indices = [self.text.index_of(column) for column in time.columns]
         columns = [self.column(i) for i in indices]
@@ -136,7 +147,8 @@ class _Reader:
         wrong = bad & present(columns) if optional else bad
         if wrong.any() and not self.fix:
             want = f"a time like {time.format}" if time.format else "a time"
-            self._refuse(wrong, indices, f"is not {want}; import with --fix to leave such rows out")
+            far = "or one over 146 years from the clock's zero"
+            self._refuse(wrong, indices, f"is not {want}, {far}; import with --fix to leave such rows out")
         return t_ns, bad
 
     def values(self, channel: str, source: ChannelMapping) -> Array:
@@ -152,7 +164,29 @@ class _Reader:
                 )
                 self._refuse(bad, [index], f"{reason}; {hint}, or import with --fix to have NaN there")
             self.fixed["unreadable values made NaN"] += int(np.count_nonzero(bad))
-        return to_si(source.sign * (source.scale * values + source.offset), source.unit)
+        with np.errstate(over="ignore"):
+            si = to_si(source.sign * (source.scale * values + source.offset), source.unit)
+        self._fits(channel, index, values, si, "check its `scale` and `offset`")
+        return si
+
+    def stored(self, channel: str, source: ChannelMapping, dtype: str) -> NDArray[np.float64] | NDArray[np.float32]:
+        """The same as the log stores it."""
+        si = self.values(channel, source)
+        if dtype != "float32":
+            return si
+        with np.errstate(over="ignore"):
+            short = si.astype(np.float32)
+        index = self.text.index_of(source.column, source.where)
+        self._fits(channel, index, si, short, 'say dtype = "float64" for its stream')
+        return short
+
+    def _fits(
+        self, channel: str, index: int, before: Array, after: NDArray[np.float64] | NDArray[np.float32], remedy: str
+    ) -> None:
+        """Refuses numbers that became infinite on the way."""
+        infinite = np.isinf(after) & np.isfinite(before)
+        if infinite.any():
+            self._refuse(infinite, [index], f"is too large for {channel} as {after.dtype}: {remedy}")
 
     def changed(self, stream: StreamMapping) -> NDArray[np.bool_]:
         if not stream.changed:
@@ -187,10 +221,13 @@ def _order(text: TableText, t_ns: NDArray[np.int64], timed: NDArray[np.bool_], r
         return rows
     if not reader.fix:
         at = rows[backward[0] + 1]
-        step_s = (t_ns[at] - t_ns[rows[backward[0]]]) / 1e9
+        step_ns = int(t_ns[rows[backward[0]]] - t_ns[at])
+        remedy = "another time column, or import with --fix to sort the rows"
+        if DAY_NS // 2 < step_ns <= DAY_NS and reader.table.time.clock == "boot":
+            remedy = 'if it counts from midnight, say so: clock = "utc" and the `date` of the first row'
         raise ImportFormatError(
-            f"{text.path}, line {text.numbers[at]}: time runs backwards by {-step_s:g} s ({backward.size} such steps): "
-            "another time column, or import with --fix to sort the rows"
+            f"{text.path}, line {text.numbers[at]}: time runs backwards by {step_ns / 1e9:g} s "
+            f"({backward.size} such steps): {remedy}"
         )
     reader.fixed["backward time steps sorted"] = int(backward.size)
     return rows[np.argsort(t_ns[rows], kind="stable")]
@@ -198,10 +235,7 @@ def _order(text: TableText, t_ns: NDArray[np.int64], timed: NDArray[np.bool_], r
 
 def _stream(reader: _Reader, stream: StreamMapping, t_ns: NDArray[np.int64], order: NDArray[np.intp]) -> StreamData:
     rows = order[reader.changed(stream)[order]]
-    columns: dict[str, NDArray[np.float64] | NDArray[np.float32]] = {}
-    for name, source in stream.channels.items():
-        values = reader.values(name, source)[rows]
-        columns[name] = values.astype(np.float32) if stream.dtype == "float32" else values
+    columns = {name: reader.stored(name, source, stream.dtype)[rows] for name, source in stream.channels.items()}
     t_sensor_ns = None
     if stream.sensor_time is not None:
         stamps, bad = reader.times(stream.sensor_time, optional=True)
@@ -245,18 +279,32 @@ def _clock(parts: Sequence[_File]) -> str:
 def _distinct(parts: Sequence[_File]) -> tuple[StreamData, ...]:
     """All streams; those that several files give under one name get the file's name appended."""
     count = Counter(stream.schema.name for part in parts for stream in part.streams)
-    streams = []
+    streams: list[StreamData] = []
+    origin: dict[str, Path] = {}
     for part in parts:
-        suffix = re.sub(r"[^a-z0-9]+", "_", part.path.stem.lower()).strip("_")
         for stream in part.streams:
             name = stream.schema.name
             if count[name] > 1:
-                stream = replace(stream, schema=replace(stream.schema, name=f"{name}_{suffix}"))
+                name = f"{name}_{name_from_file(part.path)}"
+                stream = _renamed(stream, name, part.path)
+            if name in origin:
+                raise ImportFormatError(_twice(name, origin[name], part.path))
+            origin[name] = part.path
             streams.append(stream)
-    twice = [name for name, n in Counter(stream.schema.name for stream in streams).items() if n > 1]
-    if twice:
-        raise ImportFormatError(f"stream {twice[0]} comes twice: name each file once")
     return tuple(streams)
+
+
+def _renamed(stream: StreamData, name: str, path: Path) -> StreamData:
+    try:
+        return replace(stream, schema=replace(stream.schema, name=name))
+    except ValueError as error:
+        raise ImportFormatError(f"{path}: {error}: rename the file, or import it apart") from error
+
+
+def _twice(name: str, first: Path, second: Path) -> str:
+    if first.resolve() == second.resolve():
+        return f"{first}: given twice: name each file once"
+    return f"stream {name} comes twice, from {first} and from {second}: rename a file or a stream, or import them apart"
 
 
 def _notes(parts: Sequence[_File], mapping: MappingFile | None, mapping_text: str) -> dict[str, str]:

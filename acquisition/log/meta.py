@@ -12,12 +12,16 @@ from pathlib import Path
 
 import tomli_w
 
-from hodograph.core import LogError, settings_from_text
+from hodograph.core import LogError, SettingsError, settings_from_text
 
 META_NAME = "meta.toml"
 META_TEMPORARY = "meta.toml.tmp"
 META_VERSION = 1
 CLOCK = "one monotonic clock, nanoseconds, stamped at arrival"
+
+
+class DamagedMeta(LogError):
+    """The header of a log does not read; the data beside it may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,7 @@ def write_meta(folder: Path, meta: LogMeta) -> None:
         text = getattr(meta, key)
         if text is not None:
             table[key] = text
-    table["notes"] = dict(meta.notes)
+    table["notes"] = {key: _as_utf8(text) for key, text in meta.notes.items()}
     # Multi-line strings read better, but TOML would turn their \r\n into \n; the embedded files must survive exactly.
     readable = not any("\r" in text for text in (meta.vehicle_toml or "", meta.rig_toml or "", *meta.notes.values()))
     temporary = folder / META_TEMPORARY
@@ -72,15 +76,20 @@ def read_meta(path: Path) -> LogMeta:
         text = path.read_bytes().decode("utf-8")
         table = tomllib.loads(text)
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise LogError(f"{path}: damaged: {error}") from error
+        raise DamagedMeta(f"{path}: damaged: {error}") from error
     schema = table.get("schema")
     if isinstance(schema, int) and schema > META_VERSION:
         by = table.get("software", "a newer version")
         raise LogError(f"{path}: log format {schema} written by {by}, this version reads up to {META_VERSION}: update")
     try:
         return settings_from_text(text, LogMeta, source=str(path))
-    except Exception as error:
-        raise LogError(f"{path}: damaged: {error}") from error
+    except SettingsError as error:
+        raise DamagedMeta(f"{path}: damaged: {error}") from error
+
+
+def _as_utf8(text: str) -> str:
+    """`text` with what UTF-8 cannot hold (file names of other encodings) spelt out."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def sync_folder(folder: Path) -> None:

@@ -21,9 +21,8 @@ import pyarrow as pa
 from hodograph.acquisition.log.events import Event, EventKind
 from hodograph.acquisition.log.framing import Sealed
 from hodograph.acquisition.log.loss import Loss
-from hodograph.acquisition.log.meta import META_NAME, UNKNOWN_META, LogMeta, read_meta
+from hodograph.acquisition.log.meta import META_NAME, UNKNOWN_META, DamagedMeta, LogMeta, read_meta
 from hodograph.acquisition.log.schema import (
-    EVENTS,
     SENSOR_TIME,
     TIME,
     bare_schema,
@@ -33,6 +32,7 @@ from hodograph.acquisition.log.schema import (
 )
 from hodograph.acquisition.log.segment import Segment, open_segment, segments_in
 from hodograph.core import NO_SENSOR_TIME_NS, LogError, Reading, StreamData, StreamSchema
+from hodograph.core.channel import EVENTS_NAME
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +77,7 @@ class LogReader:
         self._streams: dict[str, _Stream] = {}
         for name, paths in segments.items():
             opened = [open_segment(p, verify=verify) for p in paths]
-            losses = [s.loss for s in opened if s.loss is not None]
+            losses = [*_missing_segments(opened), *(s.loss for s in opened if s.loss is not None)]
             if losses:
                 lost[name] = sum(losses[1:], start=losses[0])
             if stream := _stream_of([s for s in opened if s.schema is not None]):
@@ -88,9 +88,14 @@ class LogReader:
         try:
             return read_meta(self.path / META_NAME)
         except OSError as error:
+            reason = f"{META_NAME}: {error.strerror}"
             if not has_segments:
-                raise LogError(f"{self.path}: not a log ({META_NAME}: {error.strerror}, and no segments)") from error
-            lost["meta"] = Loss(0, 0, f"{META_NAME}: {error.strerror}", 0.0, 0.0)
+                raise LogError(f"{self.path}: not a log ({reason}, and no segments)") from error
+        except DamagedMeta as error:
+            if not has_segments:
+                raise
+            reason = str(error)
+        lost["meta"] = Loss(0, 0, reason, 0.0, 0.0)
         return UNKNOWN_META
 
     def __enter__(self) -> LogReader:
@@ -222,9 +227,9 @@ class LogReader:
     @property
     def events(self) -> tuple[Event, ...]:
         """What happened to the recording, in order."""
-        if EVENTS not in self._streams:
+        if EVENTS_NAME not in self._streams:
             return ()
-        return tuple(_events(self.arrow(EVENTS)))
+        return tuple(_events(self.arrow(EVENTS_NAME)))
 
     def _stream(self, name: str, kind: str | None = None) -> _Stream:
         found = self._streams.get(name)
@@ -232,6 +237,20 @@ class LogReader:
             known = ", ".join(n for n, s in self._streams.items() if kind in (None, s.kind)) or "none"
             raise LogError(f"{self.path}: has no stream {name!r}; it has: {known}")
         return found
+
+
+def _missing_segments(segments: Sequence[Segment]) -> Iterator[Loss]:
+    """Segments are numbered from 0 without holes: a hole is a file that somebody took away."""
+    expected = 0
+    end_ns: int | None = None
+    for segment in segments:
+        begin_ns = segment.batches[0].t_first_ns if segment.batches else None
+        if segment.number > expected:
+            bound_s = float("inf") if end_ns is None or begin_ns is None else (begin_ns - end_ns) / 1e9
+            reason = f"{segment.number - expected} segments before {segment.path.name} are missing"
+            yield Loss(0, 0, reason, bound_s, bound_s)
+        expected = segment.number + 1
+        end_ns = segment.batches[-1].t_last_ns if segment.batches else end_ns
 
 
 def _stream_of(segments: Sequence[Segment]) -> _Stream | None:

@@ -6,12 +6,10 @@ import pyarrow as pa
 
 from hodograph.acquisition.log.framing import SEAL_KEY
 from hodograph.core import Channel, Frame, StreamSchema
+from hodograph.core.channel import EVENTS_NAME, TIME_COLUMNS
 
 FORMAT_VERSION = "1"
-TIME = "t_ns"
-SENSOR_TIME = "t_sensor_ns"
-EVENTS = "events"
-RAW_SUFFIX = "_raw"
+TIME, SENSOR_TIME = TIME_COLUMNS
 BATCH_KEY = "batch_s"  # a batch spans at most this
 FSYNC_KEY = "fsync_every_s"  # … and is forced to disk after at most this, or "never"
 
@@ -40,7 +38,7 @@ def events_schema() -> pa.Schema:
         "text": pa.string(),
     }
     fields = [_time_field(), *(pa.field(name, kind, nullable=False) for name, kind in columns.items())]
-    return pa.schema(fields, metadata=stream_metadata(EVENTS, "what happened to the recording", "events"))
+    return pa.schema(fields, metadata=stream_metadata(EVENTS_NAME, "what happened to the recording", "events"))
 
 
 def stream_metadata(name: str, description: str, kind: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from hodograph.acquisition.log.loss import Loss
 from hodograph.acquisition.log.schema import BATCH_KEY, FORMAT_VERSION, FSYNC_KEY, segment_metadata
 from hodograph.core import LogError
 
-_SEGMENT = re.compile(r"(?P<stream>[a-z][a-z0-9_]*)\.(?P<number>\d{4,6})\.arrow")
+_SEGMENT = re.compile(r"(?P<stream>[a-z][a-z0-9_]*)\.\d{4,6}\.arrow")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,11 @@ class Segment:
     batches: tuple[Sealed, ...]
     loss: Loss | None
     data: pa.Buffer
+
+    @property
+    def number(self) -> int:
+        """Its place among the segments of its stream."""
+        return segment_number(self.path)
 
     def read(self, batch: Sealed, schema: pa.Schema) -> pa.RecordBatch:
         """One of `batches` under the stream's `schema`, a view into the mapped file."""
@@ -42,13 +47,18 @@ def _fixed_width(schema: pa.Schema) -> bool:
     return not any(pa.types.is_binary(f.type) or pa.types.is_string(f.type) for f in schema)
 
 
+def segment_number(path: Path) -> int:
+    """The number in a segment's file name."""
+    return int(path.name.split(".")[-2])
+
+
 def segments_in(folder: Path) -> dict[str, list[Path]]:
     """Segment files of each stream, in order of their numbers."""
-    found: dict[str, list[tuple[int, Path]]] = {}
+    found: dict[str, list[Path]] = {}
     for path in folder.iterdir():
         if name := _SEGMENT.fullmatch(path.name):
-            found.setdefault(name["stream"], []).append((int(name["number"]), path))
-    return {stream: [path for _, path in sorted(found[stream])] for stream in sorted(found)}
+            found.setdefault(name["stream"], []).append(path)
+    return {stream: sorted(found[stream], key=segment_number) for stream in sorted(found)}
 
 
 def read_segment_schema(path: Path) -> pa.Schema | None:

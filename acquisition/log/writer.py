@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,19 +15,18 @@ import pyarrow as pa
 
 from hodograph.acquisition.log.events import Event
 from hodograph.acquisition.log.framing import BatchEncoder
-from hodograph.acquisition.log.meta import CLOCK, META_NAME, new_meta, read_meta, write_meta
+from hodograph.acquisition.log.meta import CLOCK, META_NAME, DamagedMeta, new_meta, read_meta, write_meta
 from hodograph.acquisition.log.schema import (
-    EVENTS,
-    RAW_SUFFIX,
     arrow_schema,
     events_schema,
     raw_schema,
     same_columns,
     with_policy,
 )
-from hodograph.acquisition.log.segment import read_segment_schema, segments_in
+from hodograph.acquisition.log.segment import read_segment_schema, segment_number, segments_in
 from hodograph.acquisition.log.segment_file import FsyncPolicy, SegmentFile
 from hodograph.core import NO_SENSOR_TIME_NS, LogError, LogWriteError, Reading, StreamData, StreamSchema
+from hodograph.core.channel import EVENTS_NAME, RAW_SUFFIX
 
 MAX_BATCH_ROWS = 65536  # bounds memory and message size for very fast streams
 MAX_BATCH_BYTES = 8 * 2**20  # the same for raw bytes
@@ -65,6 +66,7 @@ class LogWriter:
         self._streams: dict[str, _Pending] = {}
         self._schemas: dict[str, StreamSchema] = {}
         self._failed = ""
+        self._closed = False
 
     @classmethod
     def create(
@@ -84,7 +86,11 @@ class LogWriter:
         writer = cls(path, fsync=fsync or FsyncPolicy(), batch_s=batch_s, segment_bytes=segment_bytes)
         try:
             path.mkdir(parents=True)
-            write_meta(path, new_meta(vehicle_toml, rig_toml, clock, notes or {}))
+            try:
+                write_meta(path, new_meta(vehicle_toml, rig_toml, clock, notes or {}))
+            except BaseException:
+                shutil.rmtree(path, ignore_errors=True)
+                raise
         except FileExistsError as error:
             raise LogWriteError(f"{path}: exists already; choose another name or move it away") from error
         except OSError as error:
@@ -106,12 +112,13 @@ class LogWriter:
             read_meta(path / META_NAME)
         except OSError as error:
             raise LogError(f"{path}: not a log ({META_NAME}: {error.strerror})") from error
+        except DamagedMeta:
+            if not segments_in(path):
+                raise
         return cls(path, fsync=fsync or FsyncPolicy(), batch_s=batch_s, segment_bytes=segment_bytes)
 
     def add_stream(self, schema: StreamSchema) -> None:
         """Announce a stream; its readings may then be appended."""
-        if schema.name == EVENTS or schema.name.endswith(RAW_SUFFIX):
-            raise ValueError(f"stream name {schema.name!r} is taken by the log itself")
         self._open(schema.name, arrow_schema(schema))
         self._schemas[schema.name] = schema
 
@@ -126,7 +133,12 @@ class LogWriter:
         schema = self._schema(reading.stream)
         if len(reading.values) != len(schema.channels):
             raise ValueError(f"{reading.stream}: {len(reading.values)} values, want {len(schema.channels)}")
-        self._append(reading.stream, reading.t_ns, (reading.t_sensor_ns, *reading.values))
+        try:  # now, for in a batch one bad value would take its neighbours along
+            values = tuple(map(float, reading.values))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{reading.stream}: values {reading.values} are not all numbers") from error
+        t_sensor_ns = None if reading.t_sensor_ns is None else _int64(reading.t_sensor_ns, "t_sensor_ns")
+        self._append(reading.stream, reading.t_ns, (t_sensor_ns, *values))
 
     def append_data(self, data: StreamData) -> None:
         """A stretch of an announced stream, cut into batches here; faster than row by row."""
@@ -145,18 +157,21 @@ class LogWriter:
 
     def append_raw(self, name: str, t_ns: int, chunk: bytes) -> None:
         """Bytes as they arrived at `t_ns`."""
-        if name not in self._streams or name in self._schemas:
+        if name in self._schemas or name == EVENTS_NAME:
             raise ValueError(f"raw stream {name!r} was not announced by add_raw")
+        chunk = bytes(memoryview(chunk))
         self._append(name, t_ns, (chunk,), size=len(chunk))
 
     def event(self, event: Event) -> None:
         """Something that happened to the recording. Events are rare: each is written at once."""
-        if EVENTS not in self._streams:
-            self._open(EVENTS, events_schema())
-        t_ns = max(event.t_ns, self._streams[EVENTS].t_last_ns or event.t_ns)  # several threads report: keep order
-        row = (str(event.kind), event.stream, event.duration_ns, event.count, event.text)
-        self._append(EVENTS, t_ns, row)
-        self._flush(EVENTS)
+        if EVENTS_NAME not in self._streams:
+            self._open(EVENTS_NAME, events_schema())
+        last_ns = self._streams[EVENTS_NAME].t_last_ns
+        t_ns = event.t_ns if last_ns is None else max(event.t_ns, last_ns)  # several threads report: keep order
+        text = event.text.encode("utf-8", "backslashreplace").decode()
+        numbers = (_int64(event.duration_ns, "duration_ns"), _int64(event.count, "count"))
+        self._append(EVENTS_NAME, t_ns, (str(event.kind), event.stream, *numbers, text))
+        self._flush(EVENTS_NAME)
 
     def flush_due(self, now_ns: int) -> None:
         """Write what has waited for `batch_s`; call it now and then so that a silent stream does not keep its rows."""
@@ -170,15 +185,22 @@ class LogWriter:
             self._flush(name)
 
     def close(self) -> None:
-        """Write what waits and end every segment in order."""
-        try:
-            if not self._failed:
-                self.flush()
-        finally:
-            files = [p.file for p in self._streams.values() if p.file is not None]
-            self._streams.clear()
-            for file in files:
-                file.abandon() if self._failed else file.close()
+        """Write what waits and end every segment in order; after a failed write segments stay without end mark."""
+        errors: list[Exception] = []
+        for name, pending in self._streams.items():
+            try:
+                if not self._failed:
+                    self._flush(name)
+                    if pending.file is not None:
+                        pending.file.close()
+            except Exception as error:
+                errors.append(error)
+            finally:
+                if pending.file is not None:
+                    pending.file.abandon()
+        self._closed = True
+        if errors:
+            raise errors[0]
 
     def __enter__(self) -> LogWriter:
         return self
@@ -196,6 +218,8 @@ class LogWriter:
             raise ValueError(f"stream {stream!r} was not announced by add_stream; announced: {known}") from None
 
     def _open(self, name: str, schema: pa.Schema) -> None:
+        if self._closed:
+            raise ValueError(f"{self.path}: the log is closed")
         if name in self._streams:
             raise ValueError(f"stream {name!r} is announced twice")
         earlier = segments_in(self.path).get(name, [])
@@ -203,20 +227,25 @@ class LogWriter:
             before = read_segment_schema(path)
             if before is not None and not same_columns(before, schema):
                 raise LogWriteError(f"{path}: holds other channels than {name} has now; record into a new log")
-        number = 1 + max((int(path.name.split(".")[-2]) for path in earlier), default=-1)
+        number = 1 + max(map(segment_number, earlier), default=-1)
         schema = with_policy(schema, self._batch_s, self._fsync.as_text)
         self._streams[name] = _Pending(schema, BatchEncoder(schema), number)
         self._segment(name)
 
     def _ready(self, stream: str, t_ns: int) -> _Pending:
+        if self._closed:
+            raise ValueError(f"{self.path}: the log is closed")
         if self._failed:
             raise LogWriteError(self._failed)
+        if stream not in self._streams:
+            raise ValueError(f"stream {stream!r} was not announced; announced: {', '.join(self._streams) or 'none'}")
         pending = self._streams[stream]
         if pending.t_last_ns is not None and t_ns < pending.t_last_ns:
             raise ValueError(f"{stream}: t_ns runs backwards, {t_ns} after {pending.t_last_ns}")
         return pending
 
     def _append(self, stream: str, t_ns: int, row: tuple[object, ...], size: int = 0) -> None:
+        t_ns = _int64(t_ns, "t_ns")
         pending = self._ready(stream, t_ns)
         full = len(pending.t_ns) >= MAX_BATCH_ROWS or pending.bytes + size > MAX_BATCH_BYTES
         if pending.t_ns and (full or t_ns - pending.t_ns[0] >= self._batch_ns):
@@ -263,6 +292,17 @@ class LogWriter:
             self._failed = str(error)
             raise
         return pending.file
+
+
+def _int64(value: int, name: str) -> int:
+    """`value` as an int that an int64 column takes; `ValueError` otherwise."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ValueError(f"{name} is {value!r}, want an integer") from None
+    if not -(2**63) <= number < 2**63:
+        raise ValueError(f"{name} is {value}, beyond 64 bits")
+    return number
 
 
 def _batch_bounds(t_ns: np.ndarray[tuple[int], np.dtype[np.int64]], batch_ns: int) -> Iterator[tuple[int, int]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hodograph.multibody.compiling import inlined, njit
+from hodograph.multibody.compiling import inlined_inner, inner, njit
 from hodograph.multibody.kernels.constraints import accelerations, carry_multipliers, evaluate, rates, set_guides
 from hodograph.multibody.kernels.linear import add_jacobian, add_mass, factorise, mass_times, norm, refresh_mass, solve
 from hodograph.multibody.kernels.loads import add_tangents, generalised_forces
@@ -18,7 +18,7 @@ from hodograph.multibody.tables import Array, Tables, Work
 EVERY_ITERATION, EVERY_STEP, WHEN_SLOW = 0, 1, 2
 
 
-@inlined
+@inlined_inner
 def refactor(tables: Tables, work: Work, penalty: Array, h: float, q: Array, qd: Array) -> None:
     """W = M + h/2 C + h²/4 K + Jᵀ p J at the evaluated q."""
     w = work.w
@@ -31,7 +31,7 @@ def refactor(tables: Tables, work: Work, penalty: Array, h: float, q: Array, qd:
     factorise(tables.factor, w)
 
 
-@inlined
+@inlined_inner
 def correction(tables: Tables, work: Work, penalty: Array, quarter: float, qdd: Array) -> None:
     """work.rhs = W⁻¹ (h²/4 (Q − M qdd) − Jᵀ μ − J₀ᵀ p Φ)."""
     rhs, force, phi, mu = work.rhs, work.force, work.phi, work.mu
@@ -49,7 +49,7 @@ def correction(tables: Tables, work: Work, penalty: Array, quarter: float, qdd: 
     solve(tables.factor, work.w, rhs)
 
 
-@inlined
+@inlined_inner
 def pull_back(tables: Tables, work: Work, penalty: Array, gap: Array, x: Array) -> None:
     """x −= W⁻¹ J₀ᵀ p gap: projection of velocities or accelerations."""
     rhs = work.rhs
@@ -65,7 +65,7 @@ def pull_back(tables: Tables, work: Work, penalty: Array, gap: Array, x: Array) 
         x[i] += rhs[i]
 
 
-@njit
+@inner
 def frozen_projection(tables: Tables, work: Work, penalty: Array, gap0: Array, x: Array, tolerance: float) -> bool:
     """The nearest x with J x + gap0 = 0 in the metric of the mass, by a factor that is some steps old.
 
@@ -108,7 +108,7 @@ def frozen_projection(tables: Tables, work: Work, penalty: Array, gap0: Array, x
     return False
 
 
-@inlined
+@inlined_inner
 def augmented_step(
     tables: Tables,
     work: Work,
@@ -151,6 +151,7 @@ def augmented_step(
     contraction, last = work.control[0], 1e300
     converged = False
     iterations = 0
+    first_move = 1.0
     while iterations < limit:
         evaluate(rows, q, work.branch, work.guide, work.jac, phi)
         refresh_mass(tables.mass, q, work.mass)
@@ -171,6 +172,8 @@ def augmented_step(
             qdd[i] += per_h2 * d
             size += d * d
         size = size**0.5
+        if iterations == 0 or refresh == EVERY_ITERATION:
+            first_move = 10.0 * size + 1e-6  # how far a projection with this factor misses, relative to its gap
         for i in range(m):
             y = phi[i]
             for a in range(start[i], start[i + 1]):
@@ -187,7 +190,7 @@ def augmented_step(
         if not size < 1e100:
             break
         last = size
-    work.control[0] = max(contraction, 1e-4) if iterations > 1 else min(2.0 * max(contraction, 1e-4), 1.0)
+    work.control[0] = max(contraction, 1e-6) if iterations > 1 else min(2.0 * max(contraction, 1e-6), 1.0)
     evaluate(rows, q, work.branch, work.guide, work.jac, phi)
     if refresh == WHEN_SLOW:
         for i in range(m):
@@ -203,9 +206,12 @@ def augmented_step(
     else:
         for _ in range(3):
             rates(rows, work.jac, work.guide, qd, rate)
-            if norm(rate) <= options[3]:
+            gap = norm(rate)
+            if gap <= options[3]:
                 break
             pull_back(tables, work, penalty, rate, qd)
+            if first_move * gap <= options[3]:
+                break
         accelerations(rows, q, qd, work.branch, work.guide, work.target)
         for _ in range(3):
             for i in range(m):
@@ -213,9 +219,12 @@ def augmented_step(
                 for a in range(start[i], start[i + 1]):
                     y += work.jac[a] * qdd[col[a]]
                 rate[i] = y
-            if norm(rate) <= 100.0 * options[3]:
+            gap = norm(rate)
+            if gap <= 100.0 * options[3]:
                 break
             pull_back(tables, work, penalty, rate, qdd)
+            if first_move * gap <= 100.0 * options[3]:
+                break
     work.control[7] = t_s + h
     for i in range(m):
         multiplier[i] = mu[i] * per_h2

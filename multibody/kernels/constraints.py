@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import cos, sin
 
-from hodograph.multibody.compiling import inlined, njit
+from hodograph.multibody.compiling import inlined, inlined_inner, njit
 from hodograph.multibody.tables import Array, Index, Rows
 
 SWITCH = 0.7
@@ -22,7 +22,7 @@ def choose_branches(rows: Rows, q: Array, branch: Index) -> int:
     return changed
 
 
-@inlined
+@inlined_inner
 def carry_multipliers(rows: Rows, q: Array, branch: Index, mu: Array) -> int:
     """Choose branches and hand a multiplier over when its angle switches, so that the torque on the angle stays."""
     changed = 0
@@ -108,7 +108,7 @@ def rates(rows: Rows, jac: Array, guide: Array, qd: Array, out: Array) -> None:
         out[rows.guide[k, 0]] -= guide[k, 1]
 
 
-@inlined
+@inlined_inner
 def bilinear(rows: Rows, branch: Index, x: Array, y: Array, out: Array) -> None:
     """out_i = xᵀ S_i y, without the sines and cosines; idle rows zero."""
     start, col = rows.start, rows.col

@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import cos, sin
 from typing import Any
 
-from hodograph.multibody.compiling import njit
+from hodograph.multibody.compiling import inner, njit
 from hodograph.multibody.kernels.constraints import bilinear
 from hodograph.multibody.kernels.dynamics import (
     complete,
@@ -25,7 +25,7 @@ from hodograph.multibody.kernels.loads import force_change
 from hodograph.multibody.tables import Array, Tables, Work
 
 
-@njit
+@inner
 def add_curvature(tables: Tables, work: Work, q: Array, multiplier: Array, dq: Array, out: Array) -> None:
     """out −= Σ λ_i ∂²Φ_i/∂q² dq."""
     rows = tables.rows
@@ -43,7 +43,7 @@ def add_curvature(tables: Tables, work: Work, q: Array, multiplier: Array, dq: A
             out[i] -= multiplier[rows.angle[k, 1]] * rows.amplitude[k] * cos(q[i]) * dq[i]
 
 
-@njit
+@inner
 def add_mass_change(tables: Tables, dq: Array, qdd: Array, out: Array) -> None:
     """out −= (∂M/∂q dq) qdd, which only wheels have."""
     mass = tables.mass
@@ -56,7 +56,7 @@ def add_mass_change(tables: Tables, dq: Array, qdd: Array, out: Array) -> None:
             out[spin] -= half * (dq[b + d] * qdd[a + d] - dq[a + d] * qdd[b + d])
 
 
-@njit
+@inner
 def convective_change(tables: Tables, work: Work, q: Array, qd: Array, dq: Array, dqd: Array, out: Array) -> None:
     """out = change of Φ_q_dot qd along (dq, dqd)."""
     rows = tables.rows
@@ -72,7 +72,7 @@ def convective_change(tables: Tables, work: Work, q: Array, qd: Array, dq: Array
             out[rows.angle[k, 1]] += -s * qd[i] * qd[i] * dq[i] + 2.0 * c * qd[i] * dqd[i]
 
 
-@njit
+@inner
 def user_force_change(
     work: Work, force: Any, t_s: float, q: Array, qd: Array, dq: Array, dqd: Array, out: Array
 ) -> None:
@@ -90,7 +90,7 @@ def user_force_change(
         out[i] += (ahead[i] - back[i]) / (2.0 * step)
 
 
-@njit
+@inner
 def acceleration_change(
     tables: Tables,
     work: Work,

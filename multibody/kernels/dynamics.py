@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import cos, sin
 from typing import Any
 
-from hodograph.multibody.compiling import njit
+from hodograph.multibody.compiling import inner, njit
 from hodograph.multibody.kernels.constraints import accelerations, bilinear, evaluate, rates, set_guides
 from hodograph.multibody.kernels.linear import (
     add_jacobian,
@@ -29,6 +29,7 @@ from hodograph.multibody.tables import Array, Tables, Work
 
 ROUNDS = 6
 SETTLED = 1e-14
+REFINED = 1e-13
 
 
 @njit
@@ -49,7 +50,7 @@ def factor_mass(tables: Tables, work: Work, q: Array) -> float:
     return factorise(tables.factor, work.w)
 
 
-@njit
+@inner
 def saddle(tables: Tables, work: Work, load: Array, target: Array, x: Array, multiplier: Array) -> int:
     """Solve M x + J₀ᵀ y = load, J₀ x = target with the factor of M + J₀ᵀ p J₀; x and y hold the first guess."""
     penalty, rhs = tables.factor.penalty, work.rhs
@@ -117,7 +118,7 @@ def lagrange(
     return saddle(tables, work, work.force, work.mu, qdd, multiplier)
 
 
-@njit
+@inner
 def penalised(
     tables: Tables,
     work: Work,
@@ -281,6 +282,8 @@ def velocity_problem(tables: Tables, work: Work, qd: Array) -> None:
     """Dependent velocities from the independent ones in qd; needs the kinematic factor at q."""
     for _ in range(2):
         rates(tables.rows, work.jac0, work.guide, qd, work.rate)
+        if norm(work.rate) <= REFINED:
+            break
         for i in range(len(work.rate)):
             work.target[i] = -work.rate[i]
         complete(tables, work, work.target)
@@ -288,7 +291,7 @@ def velocity_problem(tables: Tables, work: Work, qd: Array) -> None:
             qd[i] += work.rhs[i]
 
 
-@njit
+@inner
 def acceleration_problem(tables: Tables, work: Work, q: Array, qd: Array, qdd: Array) -> None:
     """Dependent accelerations from the independent ones in qdd; needs the kinematic factor at q."""
     accelerations(tables.rows, q, qd, work.branch, work.guide, work.tau)
@@ -311,6 +314,8 @@ def null_space(tables: Tables, work: Work, out: Array) -> None:
         x[work.independent[k]] = 1.0
         for _ in range(2):
             jacobian_times(tables.rows, work.jac0, x, work.rate)
+            if norm(work.rate) <= REFINED:
+                break
             for i in range(len(work.rate)):
                 work.target[i] = -work.rate[i]
             complete(tables, work, work.target)
@@ -350,7 +355,7 @@ def matrix_r(
     reactions(tables, work, qdd, multiplier)
 
 
-@njit
+@inner
 def reactions(tables: Tables, work: Work, qdd: Array, multiplier: Array) -> None:
     """Multipliers Sᵀ (Q − M qdd); needs the kinematic factor and work.force."""
     mass_times(tables.mass, work.mass, qdd, work.rhs)

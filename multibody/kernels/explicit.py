@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hodograph.multibody.compiling import njit
+from hodograph.multibody.compiling import inner, njit
 from hodograph.multibody.kernels.constraints import choose_branches
 from hodograph.multibody.kernels.dynamics import (
     configure,
@@ -25,7 +25,7 @@ POSITION_TOLERANCE = 1e-13
 K_START, K_MAX = 4.0, 8.0
 
 
-@njit
+@inner
 def derive(
     tables: Tables,
     work: Work,
@@ -66,7 +66,7 @@ def derive(
     return True
 
 
-@njit
+@inner
 def project(tables: Tables, work: Work, options: Array, t_s: float, q: Array, qd: Array, cost: Array) -> bool:
     """Projection after a step; controlled by the feedback of the drift (seed 001, eq. 16).
 
@@ -98,7 +98,7 @@ def project(tables: Tables, work: Work, options: Array, t_s: float, q: Array, qd
     return True
 
 
-@njit
+@inner
 def runge_kutta(
     tables: Tables,
     work: Work,
@@ -131,17 +131,16 @@ def runge_kutta(
                 y += weights[k, j] * stage[7 + j, i]
             q[i] = start_q[i] + h * x
             qd[i] = start_qd[i] + h * y
-        if k == stages:
-            break
-        if not derive(tables, work, force, options, t_s + weights[k, stages] * h, q, qd, qdd, multiplier, cost):
+        end_s = t_s + h if k == stages else t_s + weights[k, stages] * h
+        if k == stages and int(options[0]) != MATRIX_R:
+            choose_branches(tables.rows, q, work.branch)
+            if not project(tables, work, options, end_s, q, qd, cost):
+                return -1.0
+        if not derive(tables, work, force, options, end_s, q, qd, qdd, multiplier, cost):
             return -1.0
-        for i in range(n):
-            stage[k, i], stage[7 + k, i] = qd[i], qdd[i]
-    choose_branches(tables.rows, q, work.branch)
-    if int(options[0]) != MATRIX_R and not project(tables, work, options, t_s + h, q, qd, cost):
-        return -1.0
-    if not derive(tables, work, force, options, t_s + h, q, qd, qdd, multiplier, cost):
-        return -1.0
+        if k < stages:
+            for i in range(n):
+                stage[k, i], stage[7 + k, i] = qd[i], qdd[i]
     if options[6] <= 0.0:
         return 0.0
     of_q, of_qd = 0.0, 0.0
@@ -156,7 +155,7 @@ def runge_kutta(
     return float((max(of_q, of_qd) / n) ** 0.5)
 
 
-@njit
+@inner
 def explicit_step(
     tables: Tables,
     work: Work,
@@ -172,15 +171,16 @@ def explicit_step(
     cost: Array,
 ) -> bool:
     """Advance by h: one step, or with tolerances as many as the error control wants (work.control[2] = last size)."""
-    if options[6] <= 0.0:
-        return runge_kutta(tables, work, force, options, weights, t_s, h, q, qd, qdd, multiplier, cost) >= 0.0
-    done, small = 0.0, work.control[2] if work.control[2] > 0.0 else h
+    fixed = options[6] <= 0.0
+    done, small = 0.0, work.control[2] if work.control[2] > 0.0 and not fixed else h
     start_qdd = work.stage[16]
     while done < h * (1.0 - 1e-12):
         piece = min(small, h - done)
         for i in range(len(q)):
             start_qdd[i] = qdd[i]
         error = runge_kutta(tables, work, force, options, weights, t_s + done, piece, q, qd, qdd, multiplier, cost)
+        if fixed:
+            return error >= 0.0
         if 0.0 <= error <= 1.0:
             done += piece
             cost[0] += 1.0
@@ -197,7 +197,7 @@ def explicit_step(
     return True
 
 
-@njit
+@inner
 def trapezoidal_step(
     tables: Tables,
     work: Work,
@@ -220,9 +220,12 @@ def trapezoidal_step(
         q[i] += h * (qd[i] + 0.5 * h * qdd[i])
         qd[i] += h * qdd[i]
     previous = work.stage[0]
-    for iteration in range(int(options[8])):
+    last = False
+    for iteration in range(int(options[8]) + 1):
         if not derive(tables, work, force, options, t_s + h, q, qd, qdd, multiplier, cost):
             return False
+        if last:
+            return True
         change = 0.0
         for i in range(n):
             change += (q[i] - previous[i]) ** 2
@@ -231,9 +234,10 @@ def trapezoidal_step(
             cost[0] += iteration
             if reduced or int(options[4]) == NO_PROJECTION:
                 return True
-            return project(tables, work, options, t_s + h, q, qd, cost) and derive(
-                tables, work, force, options, t_s + h, q, qd, qdd, multiplier, cost
-            )
+            if not project(tables, work, options, t_s + h, q, qd, cost):
+                return False
+            last = True
+            continue
         if not change < 1e100:
             return False
         for i in range(n):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hodograph.multibody.compiling import inlined, njit
+from hodograph.multibody.compiling import inlined_inner, inner, njit
 from hodograph.multibody.kernels.constraints import SWITCH, set_guides
 from hodograph.multibody.kernels.loads import add_tangents, generalised_forces
 from hodograph.multibody.tables import Array, Factor, Index, LaneWork, Mass, Rows, Tables
@@ -21,7 +21,7 @@ ZERO, ONE = np.uint64(0), np.uint32(1)
 LANES = 4
 
 
-@inlined
+@inlined_inner
 def add_jacobian4(rows: Rows, factor: Factor, jac: Array, penalty: Array, w: Array) -> None:
     """w += Jᵀ diag(penalty) J in all lanes."""
     start, dest = rows.start, factor.jacobian
@@ -43,7 +43,7 @@ def add_jacobian4(rows: Rows, factor: Factor, jac: Array, penalty: Array, w: Arr
                 t += ONE
 
 
-@inlined
+@inlined_inner
 def add_mass4(mass: Mass, factor: Factor, q: Array, w: Array) -> None:
     """w = mass matrix in all lanes."""
     constant = factor.mass
@@ -62,7 +62,7 @@ def add_mass4(mass: Mass, factor: Factor, q: Array, w: Array) -> None:
                 w[mass.wheel_dest[k, 3 + d], lane] -= half * q[a + d, lane]
 
 
-@inlined
+@inlined_inner
 def factorise4(factor: Factor, w: Array) -> None:
     """LDLᵀ in all lanes, as linear.factorise."""
     start, update = factor.start, factor.update
@@ -88,7 +88,7 @@ def factorise4(factor: Factor, w: Array) -> None:
             w[x, 0], w[x, 1], w[x, 2], w[x, 3] = e0, e1, e2, e3
 
 
-@njit
+@inner
 def solve4(factor: Factor, w: Array, b: Array) -> None:
     """Solve in all lanes, as linear.solve."""
     order, start, row = factor.order, factor.start, factor.row
@@ -119,7 +119,7 @@ def solve4(factor: Factor, w: Array, b: Array) -> None:
         b[o, 0], b[o, 1], b[o, 2], b[o, 3] = x0, x1, x2, x3
 
 
-@njit
+@inner
 def evaluate4(rows: Rows, q: Array, branch: Index, guide: Array, jac: Array, phi: Array) -> None:
     """Jacobian slots and constraint values in all lanes, as constraints.evaluate."""
     start, col, lin = rows.start, rows.col, rows.lin
@@ -164,7 +164,7 @@ def evaluate4(rows: Rows, q: Array, branch: Index, guide: Array, jac: Array, phi
             phi[rows.guide[k, 0], lane] -= guide[k, 0]
 
 
-@inlined
+@inlined_inner
 def jacobian_times4(rows: Rows, jac: Array, x: Array, offset: Array, out: Array) -> None:
     """out = J x + offset in all lanes."""
     start, col = rows.start, rows.col
@@ -179,7 +179,7 @@ def jacobian_times4(rows: Rows, jac: Array, x: Array, offset: Array, out: Array)
         out[i, 0], out[i, 1], out[i, 2], out[i, 3] = s0, s1, s2, s3
 
 
-@inlined
+@inlined_inner
 def subtract_transposed4(rows: Rows, jac: Array, y: Array, weight: Array, out: Array) -> None:
     """out −= Jᵀ (weight · y) in all lanes."""
     start, col = rows.start, rows.col
@@ -197,7 +197,7 @@ def subtract_transposed4(rows: Rows, jac: Array, y: Array, weight: Array, out: A
             out[j, 0], out[j, 1], out[j, 2], out[j, 3] = e0, e1, e2, e3
 
 
-@inlined
+@inlined_inner
 def inertia4(mass: Mass, q: Array, qdd: Array, quarter: float, force: Array, out: Array) -> None:
     """out = quarter · (force − M qdd) in all lanes."""
     start, col, val = mass.start, mass.col, mass.val
@@ -220,7 +220,7 @@ def inertia4(mass: Mass, q: Array, qdd: Array, quarter: float, force: Array, out
                 out[spin, lane] -= half * (q[b + d, lane] * qdd[a + d, lane] - q[a + d, lane] * qdd[b + d, lane])
 
 
-@njit
+@inner
 def convective4(rows: Rows, q: Array, qd: Array, branch: Index, guide: Array, out: Array) -> None:
     """out = Φ_q_dot qd + Φ_t_dot in all lanes, as constraints.accelerations."""
     start, col = rows.start, rows.col
@@ -256,7 +256,7 @@ def convective4(rows: Rows, q: Array, qd: Array, branch: Index, guide: Array, ou
             out[rows.guide[k, 0], lane] -= guide[k, 2]
 
 
-@inlined
+@inlined_inner
 def forces4(tables: Tables, work: LaneWork, force: Any, t_s: float, q: Array, qd: Array) -> None:
     """work.force in all lanes; a model without springs, wheels and user force has the same in each."""
     for lane in range(LANES):
@@ -269,7 +269,7 @@ def forces4(tables: Tables, work: LaneWork, force: Any, t_s: float, q: Array, qd
             work.force[i, lane] = work.one[i]
 
 
-@inlined
+@inlined_inner
 def tangents4(tables: Tables, work: LaneWork, h: float, q: Array, qd: Array) -> None:
     """w += h²/4 K + h/2 C in all lanes."""
     if len(tables.loads.spring_par) + len(tables.loads.scalar_par) == 0:
@@ -285,7 +285,7 @@ def tangents4(tables: Tables, work: LaneWork, h: float, q: Array, qd: Array) -> 
             work.w[k, lane] += work.one_w[k]
 
 
-@inlined
+@inlined_inner
 def largest4(x: Array) -> float:
     """The largest Euclidean length among the lanes."""
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
@@ -297,7 +297,7 @@ def largest4(x: Array) -> float:
     return float(max(max(s0, s1), max(s2, s3)) ** 0.5)
 
 
-@inlined
+@inlined_inner
 def pull_back4(tables: Tables, work: LaneWork, penalty: Array, gap: Array, x: Array) -> None:
     """x −= W⁻¹ Jᵀ p gap in all lanes."""
     rhs = work.rhs
@@ -309,7 +309,7 @@ def pull_back4(tables: Tables, work: LaneWork, penalty: Array, gap: Array, x: Ar
             x[i, lane] += rhs[i, lane]
 
 
-@inlined
+@inlined_inner
 def predict4(rows: Rows, work: LaneWork, h: float, q: Array, qd: Array, qdd: Array, multiplier: Array) -> None:
     """Constant acceleration; branches chosen lane by lane, their multipliers handed over."""
     for i in range(len(q)):
@@ -333,7 +333,7 @@ def predict4(rows: Rows, work: LaneWork, h: float, q: Array, qd: Array, qdd: Arr
                 work.branch[k, lane] = best
 
 
-@njit
+@inner
 def step4(
     tables: Tables,
     work: LaneWork,
@@ -400,7 +400,7 @@ def step4(
     return converged
 
 
-@njit
+@inner
 def project4(tables: Tables, work: LaneWork, options: Array, penalty: Array, q: Array, qd: Array, qdd: Array) -> None:
     """Velocity and acceleration projections in all lanes."""
     rows, gap, target = tables.rows, work.gap, work.target

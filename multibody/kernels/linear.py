@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from hodograph.multibody.compiling import inlined, njit
+from hodograph.multibody.compiling import inlined, inlined_inner, inner
 from hodograph.multibody.tables import Array, Factor, Mass, Rows
 
 ZERO, ONE = np.uint64(0), np.uint32(1)  # unsigned sums stay unsigned: no test for negative indices
 
 
-@inlined
+@inlined_inner
 def add_jacobian(rows: Rows, factor: Factor, jac: Array, penalty: Array, w: Array) -> None:
     """w += Jᵀ diag(penalty) J."""
     start, dest = rows.start, factor.jacobian
@@ -25,7 +25,7 @@ def add_jacobian(rows: Rows, factor: Factor, jac: Array, penalty: Array, w: Arra
                 t += ONE
 
 
-@inlined
+@inlined_inner
 def add_mass(mass: Mass, factor: Factor, q: Array, w: Array) -> None:
     """w = mass matrix at q (what was in w is gone)."""
     constant = factor.mass
@@ -39,7 +39,7 @@ def add_mass(mass: Mass, factor: Factor, q: Array, w: Array) -> None:
             w[mass.wheel_dest[k, 3 + d]] -= half * q[a + d]
 
 
-@inlined
+@inlined_inner
 def factorise(factor: Factor, w: Array) -> float:
     """In place: unit lower factor below the diagonal, inverse pivots on it; returns the smallest pivot."""
     start, update = factor.start, factor.update
@@ -101,7 +101,7 @@ def mass_times(mass: Mass, val: Array, x: Array, out: Array) -> None:
         out[i] = s
 
 
-@inlined
+@inlined_inner
 def jacobian_times(rows: Rows, jac: Array, x: Array, out: Array) -> None:
     """out = J x."""
     start, col = rows.start, rows.col
@@ -112,7 +112,7 @@ def jacobian_times(rows: Rows, jac: Array, x: Array, out: Array) -> None:
         out[i] = s
 
 
-@inlined
+@inlined_inner
 def add_transposed(rows: Rows, jac: Array, y: Array, out: Array) -> None:
     """out += Jᵀ y."""
     start, col = rows.start, rows.col
@@ -121,7 +121,7 @@ def add_transposed(rows: Rows, jac: Array, y: Array, out: Array) -> None:
             out[col[a]] += jac[a] * y[i]
 
 
-@inlined
+@inlined_inner
 def norm(x: Array) -> float:
     """Euclidean length."""
     s = 0.0
@@ -130,7 +130,7 @@ def norm(x: Array) -> float:
     return float(s**0.5)
 
 
-@njit
+@inner
 def solve_dense(a: Array, b: Array) -> None:
     """Small symmetric positive system in place: a is destroyed, b becomes the solution."""
     n = len(b)

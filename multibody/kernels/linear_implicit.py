@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from hodograph.multibody.compiling import njit
+from hodograph.multibody.compiling import inner, njit
 from hodograph.multibody.kernels.constraints import choose_branches, evaluate, rates, set_guides
 from hodograph.multibody.kernels.dynamics import (
     acceleration_problem,
+    complete,
     configure,
+    factor_kinematics,
     null_space,
     position_problem,
     reactions,
@@ -34,7 +36,7 @@ from hodograph.multibody.kernels.loads import add_tangents, force_change
 from hodograph.multibody.tables import Array, Tables, Work
 
 
-@njit
+@inner
 def settle(tables: Tables, work: Work, gap: Array, x: Array, multiplier: Array) -> None:
     """x += W⁻¹ Jᵀ p gap, and the multipliers that go with it; J is the one in the factor."""
     rhs, penalty = work.rhs, tables.factor.penalty
@@ -51,7 +53,7 @@ def settle(tables: Tables, work: Work, gap: Array, x: Array, multiplier: Array) 
         x[i] += rhs[i]
 
 
-@njit
+@inner
 def dependent_step(
     tables: Tables,
     work: Work,
@@ -109,7 +111,7 @@ def dependent_step(
     return norm(q) < 1e100
 
 
-@njit
+@inner
 def reduced_matrix(tables: Tables, work: Work, h: float, q: Array, qd: Array, x: Array, out: Array) -> None:
     """out = (M + h C + h² K) x with the exact tangents of the forces."""
     n = len(q)
@@ -122,7 +124,7 @@ def reduced_matrix(tables: Tables, work: Work, h: float, q: Array, qd: Array, x:
         out[i] -= work.stage[2, i]
 
 
-@njit
+@inner
 def independent_step(
     tables: Tables,
     work: Work,
@@ -135,12 +137,11 @@ def independent_step(
     multiplier: Array,
     cost: Array,
 ) -> bool:
-    """Switch to independent velocities for this step (seed 000, eq. 3.26), then the position and velocity problems."""
+    """Switch to independent velocities for this step (seed 000, eq. 3.26); one factor for R, S and the closing."""
     n, f = len(q), len(work.independent)
     choose_branches(tables.rows, q, work.branch)
-    iterations = position_problem(tables, work, t_s, q, 1e-12, 20)
-    if iterations < 0:
-        return False
+    configure(tables, work, t_s, q)
+    factor_kinematics(tables, work)
     velocity_problem(tables, work, qd)
     null_space(tables, work, work.null)
     for i in range(n):
@@ -171,13 +172,33 @@ def independent_step(
     for i in range(n):
         qd[i] += h * qdd[i]
         q[i] += h * qd[i]
-    choose_branches(tables.rows, q, work.branch)
-    more = position_problem(tables, work, t_s + h, q, 1e-12, 20)
-    velocity_problem(tables, work, qd)
     cost[0] += 1.0
-    cost[1] += iterations + more + 2
+    cost[1] += 1.0
     cost[2] += 1.0
-    return more >= 0
+    return close_by_chord(tables, work, t_s + h, q, cost)
+
+
+@inner
+def close_by_chord(tables: Tables, work: Work, t_s: float, q: Array, cost: Array) -> bool:
+    """Back onto the constraints with the factor at hand, which is one step old; Newton proper if that is too slow."""
+    last = 1e300
+    set_guides(tables.rows, t_s, work.inputs, work.guide)
+    for _ in range(8):
+        evaluate(tables.rows, q, work.branch, work.guide, work.jac, work.phi)
+        error = norm(work.phi)
+        if error <= 1e-12:
+            return True
+        if not error < 0.5 * last:
+            break
+        last = error
+        for i in range(len(work.phi)):
+            work.target[i] = -work.phi[i]
+        complete(tables, work, work.target)
+        for i in range(len(q)):
+            q[i] += work.rhs[i]
+    choose_branches(tables.rows, q, work.branch)
+    cost[1] += 2.0
+    return position_problem(tables, work, t_s, q, 1e-12, 20) >= 0
 
 
 @njit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hodograph.multibody.compiling import inlined, njit
+from hodograph.multibody.compiling import inlined_inner, inner, njit
 from hodograph.multibody.tables import Array, Loads, Mass
 
 
@@ -24,7 +24,7 @@ def curve_at(loads: Loads, which: int, x: float) -> tuple[float, float]:
     return value, curve[k, 2] + d * (2.0 * curve[k, 3] + 3.0 * d * curve[k, 4])
 
 
-@inlined
+@inlined_inner
 def spring_state(
     loads: Loads, s: int, q: Array, qd: Array
 ) -> tuple[float, float, float, float, float, float, float, float]:
@@ -46,7 +46,7 @@ def spring_state(
     return x, y, z, u, v, w, length, (x * u + y * v + z * w) / length
 
 
-@njit
+@inner
 def spring_law(
     loads: Loads, par: Array, elongation_curve: int, speed_curve: int, x: float, v: float
 ) -> tuple[float, float, float]:
@@ -63,7 +63,7 @@ def spring_law(
     return force + more, stiffness, damping
 
 
-@inlined
+@inlined_inner
 def generalised_forces(
     loads: Loads, mass: Mass, inputs: Array, applied: Array, q: Array, qd: Array, out: Array
 ) -> None:
@@ -94,7 +94,7 @@ def generalised_forces(
             out[b + d] += momentum * qd[a + d]
 
 
-@njit
+@inner
 def add_tangents(loads: Loads, q: Array, qd: Array, of_position: float, of_velocity: float, w: Array) -> None:
     """w += of_position · K + of_velocity · C, the symmetric tangents of the springs and dampers."""
     for s in range(len(loads.spring_par)):
@@ -118,7 +118,7 @@ def add_tangents(loads: Loads, q: Array, qd: Array, of_position: float, of_veloc
         w[loads.scalar[s, 3]] += of_position * law[1] + of_velocity * law[2]
 
 
-@njit
+@inner
 def force_change(
     loads: Loads, mass: Mass, inputs: Array, q: Array, qd: Array, dq: Array, dqd: Array, out: Array
 ) -> None:

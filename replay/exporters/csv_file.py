@@ -15,16 +15,9 @@ import pyarrow.csv as pacsv
 
 from hodograph.acquisition.log import LogReader
 from hodograph.core import NO_SENSOR_TIME_NS
-from hodograph.replay.exporters.options import Exported, ExportedFile, ExportOptions
+from hodograph.replay.exporters.options import LOG_TIME, SENSOR_TIME, UTC, Exported, ExportedFile, ExportOptions
 from hodograph.replay.exporters.output import OutputFiles, stream_path
-from hodograph.replay.exporters.tables import (
-    LOG_TIME,
-    SENSOR_TIME,
-    UTC,
-    ExportTable,
-    export_tables,
-    nan_as_null,
-)
+from hodograph.replay.exporters.tables import ExportTable, export_tables, nan_as_null
 
 
 def export_csv(log: LogReader, path: Path, options: ExportOptions | None = None) -> Exported:

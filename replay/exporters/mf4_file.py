@@ -11,10 +11,18 @@ import pyarrow as pa
 
 from hodograph.acquisition.log import LogReader
 from hodograph.core import MissingExtraError
-from hodograph.replay.exporters.options import YEAR_2000_NS, Exported, ExportedFile, ExportOptions
+from hodograph.replay.exporters.options import (
+    LOG_TIME,
+    SENSOR_TIME,
+    TIME,
+    YEAR_2000_NS,
+    Exported,
+    ExportedFile,
+    ExportOptions,
+)
+from hodograph.replay.exporters.options import UTC as UTC_COLUMN
 from hodograph.replay.exporters.output import OutputFiles
-from hodograph.replay.exporters.tables import LOG_TIME, SENSOR_TIME, TIME, ExportTable, export_tables
-from hodograph.replay.exporters.tables import UTC as UTC_COLUMN
+from hodograph.replay.exporters.tables import ExportTable, export_tables
 
 VERSION = "4.10"
 
@@ -26,7 +34,7 @@ def export_mf4(log: LogReader, path: Path, options: ExportOptions | None = None)
     """
     options = options or ExportOptions()
     asammdf = _asammdf()
-    tables, start_ns = export_tables(log, options, unique=True)
+    tables, start_ns = export_tables(log, options, together=True)
     rows = 0
     # Samples wait in a temporary file beside the target, not in memory; `save` moves them over, compressed.
     folder = str(path.parent.resolve())

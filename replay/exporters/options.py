@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from pathlib import Path
 
 from hodograph.acquisition.log import LogReader
@@ -20,6 +22,10 @@ DISPLAY_UNITS = {
     "K": ("degC", "degc"),
 }
 YEAR_2000_NS = 946_684_800 * 10**9  # a clock that says less does not count from 1970
+TIME, UTC, SENSOR_TIME, LOG_TIME = "t_s", "utc", "t_sensor_ns", "t_ns"
+# Columns that a table has beside its channels, in one format or another: `time` is the master of an MDF4 group.
+RESERVED_NAMES = frozenset({TIME, UTC, SENSOR_TIME, LOG_TIME, "t_sensor_s", "time"})
+LONGEST_S = 1e9  # 31 years: no drive lasts longer, and on any clock it fits into int64 nanoseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +50,12 @@ class ExportOptions:
     def __post_init__(self) -> None:
         if self.rate_hz is not None and not 0 < self.rate_hz <= 1e6:
             raise ValueError(f"rate_hz is {self.rate_hz}, want more than 0 and at most 1e6")
+        for name, chosen in (("streams", self.streams), ("channels", self.channels)):
+            if chosen is not None and not chosen:
+                raise ValueError(f"{name}: none is named; name at least one, or leave the choice out for all")
+        for name, t_s in (("t_min_s", self.t_min_s), ("t_max_s", self.t_max_s)):
+            if t_s is not None and not abs(t_s) <= LONGEST_S:
+                raise ValueError(f"{name} is {t_s}, want seconds from the log's start, at most {LONGEST_S:g}")
         if self.t_min_s is not None and self.t_max_s is not None and self.t_min_s > self.t_max_s:
             raise ValueError(f"t_min_s is {self.t_min_s}, later than t_max_s, which is {self.t_max_s}")
 
@@ -62,6 +74,12 @@ class Column:
     def is_si(self) -> bool:
         """Whether values go out as the log holds them."""
         return self.scale == 1.0 and self.offset == 0.0
+
+    @property
+    def ending(self) -> str:
+        """What the name ends in for its unit, with the underscore; nothing for a plain number."""
+        suffix = dict(DISPLAY_UNITS.values()).get(self.unit, unit_named(self.unit).suffix)
+        return f"_{suffix}" if suffix and self.name.endswith(f"_{suffix}") else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,22 +145,32 @@ def display_column(channel: Channel) -> Column:
 
 
 def unique_names(parts: Iterable[Part]) -> tuple[Part, ...]:
-    """The same parts, with `stream_` before every column name that several streams have."""
+    """The same parts, with names that may stand in one table.
+
+    A name that several columns have, or that is reserved, gets `stream_` in front; if that is taken too, a number
+    before the unit (`imu_speed_2_mps`). Names that are alone stay as they are.
+    """
     parts = tuple(parts)
-    counts: dict[str, int] = {}
+    counts = Counter(column.name for part in parts for column in part.columns)
+    reserved = RESERVED_NAMES | {f"{part.stream}_{SENSOR_TIME}" for part in parts}
+    clashing = {name for name, times in counts.items() if times > 1 or name in reserved}
+    taken = set(reserved) | (set(counts) - clashing)
+    renamed = []
     for part in parts:
+        columns = []
         for column in part.columns:
-            counts[column.name] = counts.get(column.name, 0) + 1
-    return tuple(
-        replace(part, columns=tuple(_prefixed(column, part.stream, counts) for column in part.columns))
-        for part in parts
-    )
+            if column.name in clashing:
+                column = replace(column, name=_free_name(column, part.stream, taken))
+                taken.add(column.name)
+            columns.append(column)
+        renamed.append(replace(part, columns=tuple(columns)))
+    return tuple(renamed)
 
 
-def _prefixed(column: Column, stream: str, counts: dict[str, int]) -> Column:
-    if counts[column.name] == 1:
-        return column
-    return replace(column, name=f"{stream}_{column.name}")
+def _free_name(column: Column, stream: str, taken: Container[str]) -> str:
+    stem = f"{stream}_{column.name.removesuffix(column.ending)}"
+    candidates = chain([stem], (f"{stem}_{number}" for number in count(2)))
+    return next(name for name in (candidate + column.ending for candidate in candidates) if name not in taken)
 
 
 def _chosen_streams(log: LogReader, wanted: Sequence[str] | None) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -14,7 +15,9 @@ from hodograph.core import HodographError
 class OutputFiles:
     """Several files written under temporary names beside their places; they move there together at a clean exit.
 
-    Existing files are refused before anything is written, unless `overwrite`. A full disk is a `HodographError`.
+    Existing files are refused before anything is written, unless `overwrite`. All temporary files exist from the start
+    (empty), so that a folder where nothing can be written is known before work begins; that and a full disk are a
+    `HodographError`.
     """
 
     def __init__(self, paths: Sequence[Path], *, overwrite: bool) -> None:
@@ -32,6 +35,12 @@ class OutputFiles:
         return self._temporary[path]
 
     def __enter__(self) -> OutputFiles:
+        try:
+            for temporary in self._temporary.values():
+                temporary.touch(exist_ok=False)
+        except OSError as failed:
+            self._remove()
+            raise self._cannot_be_written(failed) from failed
         return self
 
     def __exit__(
@@ -44,10 +53,14 @@ class OutputFiles:
         except OSError as failed:
             raise self._cannot_be_written(failed) from failed
         finally:
-            for temporary in self._temporary.values():
-                temporary.unlink(missing_ok=True)
+            self._remove()
         if isinstance(error, OSError):
             raise self._cannot_be_written(error) from error
+
+    def _remove(self) -> None:
+        for temporary in self._temporary.values():
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
 
     def _cannot_be_written(self, error: OSError) -> HodographError:
         names = ", ".join(str(path) for path in self._temporary)

@@ -1,13 +1,14 @@
 """All streams on one raster of time, for tools that want one table.
 
-Between two rows values are interpolated linearly, angles the short way round, plain numbers (quality, counts) keep
-the last value. Where a stream has a gap it has no value: nothing is interpolated across more than a few of its steps.
+Between two rows values are interpolated linearly, angles that wrap (the whole column within one turn) the short way
+round, plain numbers (quality, counts) keep the last value. Where a stream has a gap it has no value: nothing is
+interpolated across more than a few of its steps.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ from hodograph.core import Array, Channel, StreamData
 from hodograph.replay.exporters.options import Part, Selection
 
 ROWS_PER_BLOCK = 20_000
+TURN_RAD = 2 * math.pi
+TURN_SLACK_RAD = 1e-6  # π as a float32, or from text with six decimals, may lie that far outside
 BRIDGED_STEPS = 3.0  # a pause of more than so many long (90th percentile) steps is a gap
 Times = NDArray[np.int64]
 
@@ -30,29 +33,57 @@ def raster_batches(
         return
     total = math.floor((span_ns[1] - span_ns[0] + 0.5) * rate_hz / 1e9) + 1  # grid times are rounded to ns
     bridges = [_bridge_ns(log, part) for part in parts]
+    wraps = [wrapped_angles(log, part) for part in parts]
     for begin in range(0, total, ROWS_PER_BLOCK):
         rows = np.arange(begin, min(begin + ROWS_PER_BLOCK, total))
         grid_ns = span_ns[0] + np.rint(rows * (1e9 / rate_hz)).astype(np.int64)
         arrays: list[Array] = []
-        for part, bridge_ns in zip(parts, bridges, strict=True):
+        for part, bridge_ns, turns in zip(parts, bridges, wraps, strict=True):
             names = tuple(column.channel.name for column in part.columns)
             lo_ns, hi_ns = int(grid_ns[0]) - bridge_ns, int(grid_ns[-1]) + bridge_ns
             data = log.numpy(part.stream, channels=names, t_min_ns=lo_ns, t_max_ns=hi_ns + 1)
-            arrays += resampled(data, grid_ns, bridge_ns)
+            arrays += resampled(data, grid_ns, bridge_ns, turns)
         yield grid_ns, arrays, int(rows[-1]) + 1, total
 
 
-def resampled(data: StreamData, grid_ns: Times, bridge_ns: int) -> list[Array]:
-    """Each column of `data` at the times `grid_ns` (k,); NaN where its rows are more than `bridge_ns` apart."""
+def wrapped_angles(log: LogReader, part: Part) -> dict[str, float]:
+    """The angles of `part` that wrap, each with the lower end of its turn: -π or 0, as its values in the log say.
+
+    A column that leaves both [-π, π] and [0, 2π] counts turns: its steps are meant as they are.
+    """
+    names = tuple(column.channel.name for column in part.columns if column.channel.unit == "rad")
+    lowest, highest = dict.fromkeys(names, math.inf), dict.fromkeys(names, -math.inf)
+    for batch in log.batches(part.stream, channels=names) if names else ():
+        for name in names:
+            values = batch.column(name).to_numpy(zero_copy_only=False)
+            lowest[name] = float(np.fmin.reduce(values, initial=lowest[name]))
+            highest[name] = float(np.fmax.reduce(values, initial=highest[name]))
+    return {
+        name: low
+        for name in names
+        for low in (-math.pi, 0.0)
+        if low - TURN_SLACK_RAD <= lowest[name] and highest[name] <= low + TURN_RAD + TURN_SLACK_RAD
+    }
+
+
+def resampled(data: StreamData, grid_ns: Times, bridge_ns: int, turns: Mapping[str, float]) -> list[Array]:
+    """Each column of `data` at the times `grid_ns` (k,); NaN where its rows are more than `bridge_ns` apart.
+
+    `turns` names the angles that wrap, with the lower end of their turn.
+    """
     order = np.argsort(data.t_ns, kind="stable")
     t_ns = data.t_ns[order]
     return [
-        _resampled(channel, t_ns, data[channel.name][order].astype(np.float64), grid_ns, bridge_ns)
+        _resampled(
+            channel, t_ns, data[channel.name][order].astype(np.float64), grid_ns, bridge_ns, turns.get(channel.name)
+        )
         for channel in data.schema.channels
     ]
 
 
-def _resampled(channel: Channel, t_ns: Times, values: Array, grid_ns: Times, bridge_ns: int) -> Array:
+def _resampled(
+    channel: Channel, t_ns: Times, values: Array, grid_ns: Times, bridge_ns: int, turn_from_rad: float | None
+) -> Array:
     out = np.full(grid_ns.shape, np.nan)
     if t_ns.size == 0:
         return out
@@ -70,21 +101,19 @@ def _resampled(channel: Channel, t_ns: Times, values: Array, grid_ns: Times, bri
     between = begun & ~exact & (step_ns > 0) & (step_ns <= bridge_ns)
     out[exact] = values[left[exact]]
     share = since_ns[between] / step_ns[between]
-    out[between] = _between(channel, values[left[between]], values[after[between]], share)
+    out[between] = _between(values[left[between]], values[after[between]], share, turn_from_rad)
     return out
 
 
-def _between(channel: Channel, a: Array, b: Array, share: Array) -> Array:
-    """a + share * (b - a); angles that jump by more than half a turn go the short way and stay in their range."""
+def _between(a: Array, b: Array, share: Array, turn_from_rad: float | None) -> Array:
+    """a + share * (b - a); angles that wrap and jump by more than half a turn go the short way and stay in range."""
     step = b - a
-    if channel.unit != "rad":
+    if turn_from_rad is None:
         return np.asarray(a + share * step)
-    turn = 2 * math.pi
     crossing = np.abs(step) > math.pi
-    short = np.where(crossing, step - turn * np.round(step / turn), step)
+    short = np.where(crossing, step - TURN_RAD * np.round(step / TURN_RAD), step)
     out = a + share * short
-    low = 0.0 if "compass" in channel.name.split("_") else -math.pi
-    return np.where(crossing, (out - low) % turn + low, out)
+    return np.where(crossing, (out - turn_from_rad) % TURN_RAD + turn_from_rad, out)
 
 
 def _limits(log: LogReader, parts: Sequence[Part], selection: Selection) -> tuple[int, int] | None:

@@ -12,10 +12,20 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hodograph.acquisition.log import LogReader
-from hodograph.replay.exporters.options import Column, ExportOptions, Part, Selection, select, unique_names
+from hodograph.replay.exporters.options import (
+    LOG_TIME,
+    SENSOR_TIME,
+    TIME,
+    UTC,
+    Column,
+    ExportOptions,
+    Part,
+    Selection,
+    select,
+    unique_names,
+)
 from hodograph.replay.exporters.raster import raster_batches
 
-TIME, UTC, SENSOR_TIME, LOG_TIME = "t_s", "utc", "t_sensor_ns", "t_ns"
 ROWS_PER_BATCH = 50_000
 Values: TypeAlias = NDArray[np.float64] | NDArray[np.float32]
 
@@ -34,10 +44,10 @@ class ExportTable:
     description: str = ""
 
 
-def export_tables(log: LogReader, options: ExportOptions, *, unique: bool = False) -> tuple[list[ExportTable], int]:
+def export_tables(log: LogReader, options: ExportOptions, *, together: bool = False) -> tuple[list[ExportTable], int]:
     """(tables, start_ns): one table per stream, or one in all when a rate is given.
 
-    `unique` puts the stream before channel names that several streams have.
+    Column names are unique within a table, and `together` over all tables (for a file that holds them all).
     """
     selection = select(log, options)
     if options.rate_hz is not None:
@@ -55,7 +65,8 @@ def export_tables(log: LogReader, options: ExportOptions, *, unique: bool = Fals
         streams = tuple(part.stream for part in parts)
         return [ExportTable("raster", streams, schema, raster, f"raster of {rate_hz:g} Hz")], selection.start_ns
     progress = _Progress(options, selection.rows)
-    parts = unique_names(selection.parts) if unique else selection.parts
+    groups = [selection.parts] if together else [(part,) for part in selection.parts]
+    parts = tuple(part for group in groups for part in unique_names(group))
     return [_stream_table(log, part, selection, options, progress) for part in parts], selection.start_ns
 
 

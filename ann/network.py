@@ -1,0 +1,221 @@
+"""An ensemble of small networks that knows its car: estimate, 1-sigma, and whether it may be asked at all."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodograph.ann import kernels
+from hodograph.ann.tansig import TansigNet
+from hodograph.core import Array, ModelError
+
+SCHEMA = "hodograph-vsa-network"
+VERSION = 1
+CHANNELS: Mapping[str, str] = {  # the five inputs, in order, and their units
+    "v_x_mps": "m/s",
+    "steer_rad": "rad",
+    "acc_y_mps2": "m/s^2",
+    "acc_x_mps2": "m/s^2",
+    "gyro_z_radps": "rad/s",
+}
+V_MIN_MPS = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySpec:
+    """What a network sees: each channel low-passed at `filters_hz` (0: as it is), and (ay - v r)/v leakily integrated.
+
+    `curvature` adds r/v through the same filters; `hold_spikes` keeps a steering angle that jumps for a sample or two.
+    All strictly causal.
+    """
+
+    filters_hz: tuple[float, ...] = (0.0,)
+    integrals_s: tuple[float, ...] = ()
+    hold_spikes: bool = False
+    curvature: bool = False
+
+    @property
+    def n_features(self) -> int:
+        """Width of what the network sees."""
+        return (len(CHANNELS) + self.curvature) * len(self.filters_hz) + len(self.integrals_s)
+
+    @property
+    def times_s(self) -> list[float]:
+        """Time constants of the filters and integrals."""
+        return [1 / (2 * math.pi * f) if f > 0 else 0.0 for f in self.filters_hz] + list(self.integrals_s)
+
+    @property
+    def memory_size(self) -> int:
+        """Length of the kernel's memory."""
+        return kernels.MEMORY_HEAD + kernels.SAMPLE + self.n_features
+
+    @property
+    def head(self) -> list[float]:
+        """First numbers of the kernel's blob, for no network yet."""
+        counts = [self.n_features, 0, 0, 0, len(self.filters_hz), len(self.integrals_s), self.hold_spikes]
+        return [*map(float, counts), float(self.curvature), *self.times_s]
+
+    def features(self, t_s: Array, inputs: Array) -> Array:
+        """(n, k) for inputs (n, 5) as CHANNELS; NaN where one is missing."""
+        out = np.full((len(t_s), self.n_features), np.nan)
+        kernels.run_features(np.array(self.head), np.zeros(self.memory_size), t_s, inputs, out)
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """Where the training data lie, in mapped features: means (c, k) and inverse Cholesky factors (c, k, k).
+
+    A sample is inside while its squared distance to the nearest cluster is at most `limit`; the network is trusted
+    while four fifths of the last `memory_s` seconds were.
+    """
+
+    means: Array
+    inverse_factors: Array
+    limit: float
+    low: Array
+    high: Array
+    memory_s: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class VsaEstimate:
+    """β and its 1-sigma in rad (n,), and whether it may be used (n,)."""
+
+    beta_rad: Array
+    std_rad: Array
+    valid: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class VsaNetwork:
+    """Members that share maps and memory; `band` are the coefficients of the log variance, see `kernels`."""
+
+    memory: MemorySpec
+    members: tuple[TansigNet, ...]
+    domain: Domain
+    band: Array
+    trained_on: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def blob(self) -> Array:
+        """All fixed numbers for the kernel; outputs in rad."""
+        first = self.members[0]
+        head = self.memory.head
+        head[1:4] = [len(self.members), len(first.b1), len(self.domain.means)]
+        parts: list[Array] = [np.array(head), first.x_o, first.x_g]
+        for net in self.members:
+            offset = (net.b2 - net.y_b) / net.y_g + net.y_o
+            parts += [net.W1.T.ravel(), net.b1, net.W2 / net.y_g, np.array([offset])]
+        for mean, factor in zip(self.domain.means, self.domain.inverse_factors, strict=True):
+            parts += [mean, factor.ravel()]
+        parts += [self.band, np.array([self.domain.limit, self.domain.memory_s, V_MIN_MPS])]
+        return np.concatenate(parts)
+
+    def run(self, t_s: Array, inputs: Array) -> VsaEstimate:
+        """The network over a drive: t_s (n,) s, inputs (n, 5) as CHANNELS, NaN = not there."""
+        out = np.empty((len(t_s), 4))
+        t_s, inputs = np.ascontiguousarray(t_s, dtype=np.float64), np.ascontiguousarray(inputs, dtype=np.float64)
+        kernels.run(self.blob, np.zeros(self.memory.memory_size), t_s, inputs, out)
+        return VsaEstimate(out[:, 0], out[:, 1], out[:, 2] > 0)
+
+    def stream(self) -> VsaStream:
+        """The network, one sample at a time."""
+        return VsaStream(self.blob, np.zeros(self.memory.memory_size), np.empty(4))
+
+    def to_bytes(self) -> bytes:
+        """An npz of plain arrays with a JSON header; never pickle."""
+        header = {
+            "schema": SCHEMA,
+            "version": VERSION,
+            "channels": dict(CHANNELS),
+            "output": {"vsa": "rad", "vsa_std": "rad", "vsa_valid": "1"},
+            "memory": asdict(self.memory),
+            "domain": {
+                "limit": self.domain.limit,
+                "memory_s": self.domain.memory_s,
+                "low": self.domain.low.tolist(),
+                "high": self.domain.high.tolist(),
+            },
+            "maps": [[net.x_b, net.y_o, net.y_g, net.y_b, net.b2] for net in self.members],
+            "trained_on": dict(self.trained_on),
+        }
+        first = self.members[0]
+        arrays = {
+            "W1": np.stack([net.W1 for net in self.members]),
+            "b1": np.stack([net.b1 for net in self.members]),
+            "W2": np.stack([net.W2 for net in self.members]),
+            "x_o": first.x_o,
+            "x_g": first.x_g,
+            "domain_means": self.domain.means,
+            "domain_factors": self.domain.inverse_factors,
+            "band": self.band,
+        }
+        buffer = io.BytesIO()
+        np.savez(buffer, header=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
+        return buffer.getvalue()
+
+
+@dataclass(frozen=True, slots=True)
+class VsaStream:
+    """A network at work: its memory changes with each `step`."""
+
+    blob: Array
+    memory: Array
+    out: Array
+
+    def step(self, t_s: float, sample: Array) -> Array:
+        """(4,) = β, 1-sigma, valid, distance² for one sample (5,); the same array each time."""
+        kernels.step(self.blob, self.memory, t_s, sample, self.out)
+        return self.out
+
+
+def network_from_bytes(data: bytes, source: str) -> VsaNetwork:
+    """The inverse of `to_bytes`; `ModelError` when it is none of ours."""
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            header = json.loads(str(file["header"]))
+            if header["schema"] != SCHEMA or header["version"] != VERSION:
+                raise ModelError(f"{source}: {header['schema']} version {header['version']}, want {SCHEMA} {VERSION}")
+            if header["channels"] != dict(CHANNELS):
+                raise ModelError(f"{source}: trained on other channels: {', '.join(header['channels'])}")
+            spec = header["memory"]
+            memory = MemorySpec(
+                tuple(spec["filters_hz"]), tuple(spec["integrals_s"]), spec["hold_spikes"], spec["curvature"]
+            )
+            members = tuple(
+                TansigNet(W1, b1, W2, b2, file["x_o"], file["x_g"], x_b, y_o, y_g, y_b)
+                for W1, b1, W2, (x_b, y_o, y_g, y_b, b2) in zip(
+                    file["W1"], file["b1"], file["W2"], header["maps"], strict=True
+                )
+            )
+            limits = header["domain"]
+            domain = Domain(
+                file["domain_means"],
+                file["domain_factors"],
+                limits["limit"],
+                np.array(limits["low"]),
+                np.array(limits["high"]),
+                limits["memory_s"],
+            )
+            return VsaNetwork(memory, members, domain, file["band"], header["trained_on"])
+    except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile) as error:
+        raise ModelError(f"{source}: is no model of ours ({error})") from error
+
+
+def warm_up() -> None:
+    """Compile the kernels now rather than at the first sample (seconds, once; cached on disk)."""
+    none = np.zeros((1, len(CHANNELS)))
+    maps = TansigNet(none, np.zeros(1), np.zeros(1), 0.0, np.zeros(5), np.ones(5), -1.0, 0.0, 1.0, -1.0)
+    domain = Domain(np.zeros((1, 5)), np.eye(5)[None], 1.0, np.zeros(5), np.ones(5))
+    network = VsaNetwork(MemorySpec(), (maps,), domain, np.zeros(4))
+    network.run(np.array([0.0, 0.01]), np.zeros((2, 5)))
+    network.memory.features(np.array([0.0]), none)
+    network.stream().step(0.0, np.zeros(5))
