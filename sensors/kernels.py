@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hodograph.multibody.compiling import njit
+from hodograph.multibody.compiling import inner, njit
 from hodograph.multibody.tables import Array, Index
 
 POSITION, VELOCITY, RATE, ACCELERATION, DISTANCE = 0, 1, 2, 3, 4
@@ -35,7 +35,7 @@ class SensorTable(NamedTuple):
     period: Array  # (m,) 0, or 2π where the row lives on a circle
 
 
-@njit
+@inner
 def affine(
     start: Index, term: Index, val: Array, const: Array, i: int, x: Array, of_place: float
 ) -> tuple[float, float, float]:
@@ -52,7 +52,7 @@ def affine(
     return u, v, w
 
 
-@njit
+@inner
 def add_gradient(start: Index, term: Index, val: Array, i: int, u: float, v: float, w: float, out: Array) -> None:
     """out += (u, v, w) · d(form)/dx."""
     for k in range(start[i], start[i + 1]):
@@ -117,7 +117,7 @@ def measure_jacobians(
             add_gradient(s.b_start, s.b_term, s.b_val, i, fall * u, fall * v, fall * w, h_q)
 
 
-@njit
+@inner
 def difference(s: SensorTable, i: int, read: float, expected: float) -> float:
     """Reading minus expectation; the short way round where the row lives on a circle."""
     d = read - expected

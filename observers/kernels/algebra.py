@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from hodograph.multibody.compiling import njit
+from hodograph.multibody.compiling import inner
 from hodograph.multibody.tables import Array
 
 REPAIRS, RESETS, GATED_ROWS, FAILED_STEPS, NIS_SUM, NIS_ROWS, LOG_LIKELIHOOD, LAST_NIS = 0, 1, 2, 3, 4, 5, 6, 7
 ATTEMPTS = 8
 
 
-@njit
+@inner
 def propagate(F: Array, P: Array, Q: Array, T: Array) -> None:
     """P = F P Fᵀ + Q, exactly symmetric; T (n, n) is spare."""
     n = len(P)
@@ -28,7 +28,7 @@ def propagate(F: Array, P: Array, Q: Array, T: Array) -> None:
             P[j, i] = s
 
 
-@njit
+@inner
 def joseph_row(P: Array, H: Array, var: float, K: Array, g: Array) -> float:
     """K = P Hᵀ/S and P = (I − K H) P (I − K H)ᵀ + K var Kᵀ for one row; returns S. Costs O(n²); g (n,) is spare."""
     n = len(H)
@@ -59,7 +59,7 @@ def joseph_row(P: Array, H: Array, var: float, K: Array, g: Array) -> float:
     return S
 
 
-@njit
+@inner
 def innovation_var(P: Array, H: Array, var: float) -> float:
     """H P Hᵀ + var."""
     S = var
@@ -69,7 +69,7 @@ def innovation_var(P: Array, H: Array, var: float) -> float:
     return S
 
 
-@njit
+@inner
 def cholesky(P: Array, L: Array) -> bool:
     """Lower factor of P; False when P is not positive definite (or not finite)."""
     n = len(P)
@@ -90,7 +90,7 @@ def cholesky(P: Array, L: Array) -> bool:
     return True
 
 
-@njit
+@inner
 def tidy(P: Array, L: Array, counts: Array) -> bool:
     """Keep P symmetric positive definite: L is its factor afterwards. Adds to the diagonal at most ATTEMPTS times.
 
@@ -116,7 +116,7 @@ def tidy(P: Array, L: Array, counts: Array) -> bool:
     return False
 
 
-@njit
+@inner
 def solve_lower(L: Array, b: Array) -> None:
     """b = L⁻¹ b in place."""
     for i in range(len(b)):
@@ -126,7 +126,7 @@ def solve_lower(L: Array, b: Array) -> None:
         b[i] = s / L[i, i]
 
 
-@njit
+@inner
 def finite(x: Array) -> bool:
     """Whether every entry is a number of sane size."""
     good = True

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from hodograph.multibody.compiling import njit
+from hodograph.multibody.compiling import inner, njit
 from hodograph.multibody.tables import Array
 from hodograph.observers.kernels.algebra import (
     FAILED_STEPS,
@@ -45,7 +45,7 @@ class Riccati(NamedTuple):
     h: Array
 
 
-@njit
+@inner
 def multiply(A: Array, B: Array, out: Array) -> None:
     """out = A B."""
     n = len(A)
@@ -57,7 +57,7 @@ def multiply(A: Array, B: Array, out: Array) -> None:
             out[i, j] = s
 
 
-@njit
+@inner
 def add_sandwich(A: Array, B: Array, out: Array) -> None:
     """out += A Bᵀ, made symmetric."""
     n = len(A)
@@ -73,7 +73,7 @@ def add_sandwich(A: Array, B: Array, out: Array) -> None:
                 out[j, i] += mean
 
 
-@njit
+@inner
 def divide(A: Array, B: Array) -> None:
     """B = A⁻¹ B by elimination with pivoting; A is spent."""
     n = len(A)
@@ -100,7 +100,7 @@ def divide(A: Array, B: Array) -> None:
             B[i, j] = s / A[i, i]
 
 
-@njit
+@inner
 def flow(plant: Plant, r: Riccati, P: Array) -> None:
     """P over the last step, from r.P, with A, the plant noise and the information r.J of its readings."""
     n, h, f, d = len(P), r.h[0], len(plant.noise_zdd), len(plant.noise_theta)
@@ -159,7 +159,7 @@ def flow(plant: Plant, r: Riccati, P: Array) -> None:
             P[i, j] += 0.5 * (r.U[i, j] + r.U[j, i])
 
 
-@njit
+@inner
 def predict_cekf(
     plant: Plant, force: Any, node: Node, linear: Linear, rows: Rows, r: Riccati, t_s: float, h: float
 ) -> bool:
@@ -176,7 +176,7 @@ def predict_cekf(
     return tidy(node.P, node.L, node.counts)
 
 
-@njit
+@inner
 def correct_cekf(
     plant: Plant,
     force: Any,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import log
 from typing import Any, NamedTuple
 
-from hodograph.multibody.compiling import njit
+from hodograph.multibody.compiling import inner, njit
 from hodograph.multibody.kernels.constraints import choose_branches
 from hodograph.multibody.kernels.dynamics import (
     acceleration_problem,
@@ -80,7 +80,7 @@ class Rows(NamedTuple):
     window: Array  # (51, N) noise seen in the last 50 corrections; the last row counts them
 
 
-@njit
+@inner
 def predict_ekf(
     plant: Plant, force: Any, s: EkfSetting, node: Node, linear: Linear, rows: Rows, t_s: float, h: float
 ) -> bool:
@@ -107,7 +107,7 @@ def predict_ekf(
     return ok
 
 
-@njit
+@inner
 def chain_rows(
     plant: Plant,
     force: Any,
@@ -149,7 +149,7 @@ def chain_rows(
             rows.H[i, 2 * f + k] = s
 
 
-@njit
+@inner
 def update_rows(sensors: SensorTable, first: int, end: int, values: Array, gate: float, node: Node, rows: Rows) -> int:
     """Sequential scalar updates of P and dx, row by row, each gated by itself; returns the verdict."""
     n = len(node.P)
@@ -183,7 +183,7 @@ def update_rows(sensors: SensorTable, first: int, end: int, values: Array, gate:
     return GATED if gated > 0 else INVALID
 
 
-@njit
+@inner
 def apply_full(plant: Plant, force: Any, node: Node, dx: Array, t_s: float) -> bool:
     """Add dx to z, zd and θ, then position and velocity problem and exact accelerations."""
     z, f = plant.work.independent, len(plant.work.independent)
@@ -195,7 +195,7 @@ def apply_full(plant: Plant, force: Any, node: Node, dx: Array, t_s: float) -> b
     return settle(plant, force, node, t_s)
 
 
-@njit
+@inner
 def apply_tangent(plant: Plant, s: EkfSetting, node: Node, linear: Linear, dx: Array, t_s: float) -> bool:
     """q + R dz, velocity problem there; accelerations kept, or corrected by the estimated acceleration error."""
     tables, work = plant.tables, plant.work
@@ -227,7 +227,7 @@ def apply_tangent(plant: Plant, s: EkfSetting, node: Node, linear: Linear, dx: A
     return True
 
 
-@njit
+@inner
 def adapt(plant: Plant, s: EkfSetting, node: Node, linear: Linear, rows: Rows) -> None:
     """Plant noise from |dx² + P⁺ − (P⁻ − Q)|, the mean over the last 50 corrections."""
     n, f, window = len(node.P), len(linear.null), rows.window
@@ -246,7 +246,7 @@ def adapt(plant: Plant, s: EkfSetting, node: Node, linear: Linear, rows: Rows) -
         plant.noise_theta[k] = total / length
 
 
-@njit
+@inner
 def correct_ekf(
     plant: Plant,
     force: Any,
@@ -334,7 +334,7 @@ def run_ekf(
     return steps
 
 
-@njit
+@inner
 def write_state(plant: Plant, node: Node, x: Array) -> None:
     """x = [z, zd, θ] of the node."""
     z, f = plant.work.independent, len(plant.work.independent)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from hodograph.multibody.compiling import njit
+from hodograph.multibody.compiling import inner
 from hodograph.multibody.kernels.augmented import augmented_step
 from hodograph.multibody.kernels.constraints import choose_branches
 from hodograph.multibody.kernels.derivatives import acceleration_derivatives
@@ -78,7 +78,7 @@ class Linear(NamedTuple):
     spare_multiplier: Array  # (rows,)
 
 
-@njit
+@inner
 def load_disturbances(plant: Plant, node: Node) -> None:
     """The disturbances become the applied force of the model."""
     applied = plant.work.applied
@@ -89,7 +89,7 @@ def load_disturbances(plant: Plant, node: Node) -> None:
             applied[i] += node.theta[k] * plant.columns[k, i]
 
 
-@njit
+@inner
 def rest(plant: Plant, node: Node, t_s: float) -> bool:
     """Dependent coordinates and velocities from the independent ones in q and qd; accelerations are left alone."""
     choose_branches(plant.tables.rows, node.q, plant.work.branch)
@@ -99,7 +99,7 @@ def rest(plant: Plant, node: Node, t_s: float) -> bool:
     return True
 
 
-@njit
+@inner
 def settle(plant: Plant, force: Any, node: Node, t_s: float) -> bool:
     """Dependent coordinates and velocities from the independent ones in q and qd, then exact accelerations."""
     if not rest(plant, node, t_s):
@@ -109,7 +109,7 @@ def settle(plant: Plant, force: Any, node: Node, t_s: float) -> bool:
     return True
 
 
-@njit
+@inner
 def step(plant: Plant, force: Any, integrator: int, node: Node, t_s: float, h: float, cost: Array) -> bool:
     """Advance q, qd, qdd, θ by h."""
     load_disturbances(plant, node)
@@ -144,7 +144,7 @@ def step(plant: Plant, force: Any, integrator: int, node: Node, t_s: float, h: f
     return ok
 
 
-@njit
+@inner
 def linearise_kinematics(plant: Plant, node: Node, t_s: float, linear: Linear) -> None:
     """R and dqd/dz = −S Φ_q_dot R at the node; leaves the kinematic factor behind."""
     tables, work = plant.tables, plant.work
@@ -161,7 +161,7 @@ def linearise_kinematics(plant: Plant, node: Node, t_s: float, linear: Linear) -
             linear.velocity[k, i] = work.rhs[i]
 
 
-@njit
+@inner
 def linearise(plant: Plant, force: Any, node: Node, t_s: float, linear: Linear) -> None:
     """All derivatives at the node, accelerations included, and A of d[z, zd, θ]/dt."""
     tables, work = plant.tables, plant.work
@@ -201,7 +201,7 @@ def linearise(plant: Plant, force: Any, node: Node, t_s: float, linear: Linear) 
         A[2 * f + k, 2 * f + k] = -plant.decay[k]
 
 
-@njit
+@inner
 def transition(plant: Plant, kind: int, h: float, linear: Linear) -> None:
     """F over h: constant (seed 002, eq. 3.81), first order in h with the exact Jacobian, or to second order."""
     F, A, n, f = linear.F, linear.A, len(linear.F), len(linear.null)
@@ -228,7 +228,7 @@ def transition(plant: Plant, kind: int, h: float, linear: Linear) -> None:
             F[i, j] += 0.5 * h * h * s
 
 
-@njit
+@inner
 def process_noise(plant: Plant, h: float, linear: Linear) -> None:
     """Q over h of double (z) and triple (θ) integrators, exactly (Van Loan); θ couples through A if that is filled."""
     Q, A, n, f, d = linear.Q, linear.A, len(linear.Q), len(linear.null), len(plant.columns)
@@ -257,7 +257,7 @@ def process_noise(plant: Plant, h: float, linear: Linear) -> None:
                 Q[f + i, f + j] += bb * h**3 / 3.0
 
 
-@njit
+@inner
 def reduced_mass(plant: Plant, linear: Linear) -> None:
     """linear.mass = Rᵀ M R with the R and the mass matrix of the last linearisation."""
     work, f, n = plant.work, len(linear.null), len(linear.zeros)

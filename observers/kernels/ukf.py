@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from hodograph.multibody.compiling import njit
+from hodograph.multibody.compiling import inner, njit
 from hodograph.multibody.tables import Array
 from hodograph.observers.kernels.algebra import FAILED_STEPS, cholesky, finite, tidy
 from hodograph.observers.kernels.ekf import Rows, write_state
@@ -43,7 +43,7 @@ class Swarm(NamedTuple):
     probe: Node
 
 
-@njit
+@inner
 def place(plant: Plant, force: Any, accelerations: bool, node: Node, probe: Node, x: Array, t_s: float) -> bool:
     """The probe at state x, settled on the constraints from the node's position; accelerations only when wanted."""
     z, f = plant.work.independent, len(plant.work.independent)
@@ -56,14 +56,14 @@ def place(plant: Plant, force: Any, accelerations: bool, node: Node, probe: Node
     return settle(plant, force, probe, t_s) if accelerations else rest(plant, probe, t_s)
 
 
-@njit
+@inner
 def keep(probe: Node, swarm: Swarm, i: int) -> None:
     """Store the probe as point i."""
     for j in range(len(probe.q)):
         swarm.q[i, j], swarm.qd[i, j], swarm.qdd[i, j] = probe.q[j], probe.qd[j], probe.qdd[j]
 
 
-@njit
+@inner
 def put_mean(plant: Plant, force: Any, accelerations: bool, node: Node, x: Array, t_s: float) -> bool:
     """The node at state x, settled; accelerations only when wanted."""
     z, f = plant.work.independent, len(plant.work.independent)
@@ -74,7 +74,7 @@ def put_mean(plant: Plant, force: Any, accelerations: bool, node: Node, x: Array
     return settle(plant, force, node, t_s) if accelerations else rest(plant, node, t_s)
 
 
-@njit
+@inner
 def predict_ukf(
     plant: Plant,
     force: Any,
@@ -122,7 +122,7 @@ def predict_ukf(
     return put_mean(plant, force, False, node, p.x, t_s + h)
 
 
-@njit
+@inner
 def from_factor(L: Array, P: Array) -> None:
     """P = L Lᵀ."""
     n = len(P)
@@ -134,7 +134,7 @@ def from_factor(L: Array, P: Array) -> None:
             P[i, j], P[j, i] = s, s
 
 
-@njit
+@inner
 def correct_ukf(
     plant: Plant,
     force: Any,

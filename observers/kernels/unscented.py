@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import log
 from typing import Any, NamedTuple
 
-from hodograph.multibody.compiling import njit
+from hodograph.multibody.compiling import inner, njit
 from hodograph.multibody.tables import Array
 from hodograph.observers.kernels.algebra import (
     GATED_ROWS,
@@ -48,7 +48,7 @@ class Points(NamedTuple):
     U: Array  # (2l+1, m)
 
 
-@njit
+@inner
 def draw(x: Array, L: Array, spread: float, X: Array) -> None:
     """Points x, x ± spread · columns of L."""
     n = len(x)
@@ -61,7 +61,7 @@ def draw(x: Array, L: Array, spread: float, X: Array) -> None:
             X[1 + n + k, j] = x[j] - d
 
 
-@njit
+@inner
 def mean_about_first(X: Array, w: Weights, x: Array) -> None:
     """x = X₀ + Σ w (X_i − X₀)."""
     points, n = X.shape
@@ -74,7 +74,7 @@ def mean_about_first(X: Array, w: Weights, x: Array) -> None:
         x[j] = X[0, j] + w.other * x[j]
 
 
-@njit
+@inner
 def deviations(X: Array, x: Array, T: Array) -> None:
     """T = X − x row by row."""
     for i in range(X.shape[0]):
@@ -82,7 +82,7 @@ def deviations(X: Array, x: Array, T: Array) -> None:
             T[i, j] = X[i, j] - x[j]
 
 
-@njit
+@inner
 def covariance(T: Array, U: Array, w: Weights, out: Array) -> None:
     """out (a, b) = Σ Wc T_i U_iᵀ of deviations T (points, a) and U (points, b)."""
     points, a = T.shape
@@ -97,7 +97,7 @@ def covariance(T: Array, U: Array, w: Weights, out: Array) -> None:
                 out[j, k] += t * U[i, k]
 
 
-@njit
+@inner
 def downdate(L: Array, v: Array) -> bool:
     """L Lᵀ − v vᵀ as a lower factor, in place; v is spent. False when that is not positive definite."""
     n = len(v)
@@ -114,7 +114,7 @@ def downdate(L: Array, v: Array) -> bool:
     return True
 
 
-@njit
+@inner
 def covariance_of(T: Array, w: Weights, out: Array) -> None:
     """out (a, a) = Σ Wc T_i T_iᵀ of deviations T (points, a); half the work of `covariance`."""
     points, a = T.shape
@@ -131,7 +131,7 @@ def covariance_of(T: Array, w: Weights, out: Array) -> None:
             out[k, j] = out[j, k]
 
 
-@njit
+@inner
 def accepted(S: float, y: float, gate: float, counts: Array) -> bool:
     """The chi-square gate of one row; keeps the sums of what passed."""
     nis = y * y / S
@@ -145,7 +145,7 @@ def accepted(S: float, y: float, gate: float, counts: Array) -> bool:
     return True
 
 
-@njit
+@inner
 def absorb(p: Points, i: int, innovation: Array) -> None:
     """Gain p.K and mean p.x of row i; what the later rows then still have to say."""
     m, n = p.C.shape
@@ -162,7 +162,7 @@ def absorb(p: Points, i: int, innovation: Array) -> None:
             p.Y[r, c] -= pull * p.Y[i, c]
 
 
-@njit
+@inner
 def condition(
     p: Points,
     innovation: Array,
@@ -209,7 +209,7 @@ def condition(
     return GATED if gated > 0 else INVALID
 
 
-@njit
+@inner
 def triangularise(D: Array, rows: int, L: Array) -> None:
     """L lower with L Lᵀ = Σ D_i D_iᵀ over the first `rows` rows of D, by Householder reflections of D."""
     n = D.shape[1]
@@ -239,7 +239,7 @@ def triangularise(D: Array, rows: int, L: Array) -> None:
             L[k, j] = 0.0
 
 
-@njit
+@inner
 def square_root(T: Array, w: Weights, noise: Array, D: Array, L: Array) -> None:
     """L lower with L Lᵀ = Σ Wc T_i T_iᵀ + noise · noiseᵀ (lower factor); needs a centre weight ≥ 0."""
     points, n = T.shape
