@@ -12,10 +12,13 @@ from rich.table import Table
 def run_bench_kernels(*, as_json: bool) -> None:
     """Microseconds per step of the multibody kernels, and how many times faster than exudyn when that is installed."""
     from hodograph.multibody.speed import kernel_report, kernel_timings
+    from hodograph.observers.speed import ukf28_timings
 
     Console(file=sys.stderr).print("measuring (half a minute; compiling first if need be) ...")
     timings = kernel_timings()
     report = kernel_report(timings)
+    unscented = ukf28_timings()
+    report["ratios"]["ukf28_vs_filterpy"] = None if unscented is None else round(unscented.ratio, 2)
     if as_json:
         sys.stdout.write(json.dumps(report) + "\n")
         return

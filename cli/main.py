@@ -27,6 +27,7 @@ class BenchSubject(StrEnum):
     """What `bench` measures."""
 
     KERNELS = "kernels"
+    LINKAGES = "linkages"
 
 
 class ImportFormat(StrEnum):
@@ -219,16 +220,52 @@ def info(
 @app.command()
 def bench(
     what: Annotated[BenchSubject, typer.Argument(help="What to measure.", show_default=False)],
+    mechanism: Annotated[str | None, typer.Option(help="linkages: fourbar, fivebar.", show_default="all")] = None,
+    sensors: Annotated[
+        str | None, typer.Option(help="linkages: encoder_crank, gyro_coupler, gyro_crank.", show_default="all")
+    ] = None,
+    observer: Annotated[str | None, typer.Option(help="linkages: dekf, ukf_tr, …", show_default="all")] = None,
+    rate_hz: Annotated[str | None, typer.Option(help="linkages: 200, 100, 50, 20, 10.", show_default="all")] = None,
+    error_level: Annotated[str | None, typer.Option(help="linkages: high, low.", show_default="all")] = None,
+    config: Annotated[str, typer.Option(help="linkages: nd2017 or head2023.")] = "nd2017",
+    reference: Annotated[
+        Path | None, typer.Option(help="linkages: folder with truth and noise; else our own.", show_default=False)
+    ] = None,
+    as_published: Annotated[
+        bool, typer.Option("--as-published", help="linkages: the toolbox' choices instead of our corrections.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="linkages: noise stream when there is no reference.")] = 10,
+    report: Annotated[Path | None, typer.Option(help="linkages: folder for plots and a page.")] = None,
     json: Json = False,
 ) -> None:
-    """Measure speed, peers beside us in the same run (those that are installed).
+    """Measure accuracy and speed, peers beside us in the same run (those that are installed).
 
-    Example: hodograph bench kernels --json
+    Examples:
+
+      hodograph bench kernels --json
+
+      hodograph bench linkages --mechanism fourbar --observer dekf,ukf_tr --rate-hz 200,50
     """
-    from hodograph.cli.bench import run_bench_kernels
-
     if what is BenchSubject.KERNELS:
+        from hodograph.cli.bench import run_bench_kernels
+
         run_bench_kernels(as_json=json)
+        return
+    from hodograph.cli.bench_linkages import run_bench_linkages
+
+    run_bench_linkages(
+        mechanism=mechanism,
+        sensors=sensors,
+        observer=observer,
+        rate_hz=rate_hz,
+        error_level=error_level,
+        config=config,
+        reference=reference,
+        as_published=as_published,
+        seed=seed,
+        report=report,
+        as_json=json,
+    )
 
 
 @app.command()

@@ -14,6 +14,7 @@ def run_warmup() -> None:
     from hodograph.ann.network import warm_up as warm_up_networks
     from hodograph.multibody.warm_up import warm_up_jobs
     from hodograph.observers.sideslip.filter import warm_up as warm_up_sideslip
+    from hodograph.observers.warm_up import warm_up_jobs as observer_jobs
 
     console = Console(file=sys.stderr)
     began = time.monotonic()
@@ -22,7 +23,8 @@ def run_warmup() -> None:
         TimeElapsedColumn(), console=console,
     ) as progress:  # fmt: skip
         task = progress.add_task("compiling", total=None)
-        jobs = [*warm_up_jobs(), ("sideslip filter", warm_up_sideslip), ("sideslip networks", warm_up_networks)]
+        jobs = [*warm_up_jobs(), *observer_jobs()]
+        jobs += [("sideslip filter", warm_up_sideslip), ("sideslip networks", warm_up_networks)]
         progress.update(task, total=len(jobs))
         for name, job in jobs:
             progress.update(task, description=name)

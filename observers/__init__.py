@@ -1,1 +1,1 @@
-"""State observers on multibody models, and the one loop that feeds them readings."""
+"""Observers: one protocol, the filter family on mechanisms, smoothers, tuning and checks."""

@@ -1,1 +1,32 @@
-"""Measurement models: what a sensor should read in a given state, with Jacobians, noise and mounts."""
+"""Measurement models h with Jacobians, noise and mounts."""
+
+from hodograph.sensors.on_mechanism import (
+    AbsolutePoint,
+    Accelerometer,
+    DistanceMeter,
+    Encoder,
+    Gyroscope,
+    MechanismSensor,
+    PointVelocity,
+    Quality,
+    RateEncoder,
+    Row,
+    SensorGroup,
+)
+from hodograph.sensors.table import SensorSet, mount
+
+__all__ = [
+    "AbsolutePoint",
+    "Accelerometer",
+    "DistanceMeter",
+    "Encoder",
+    "Gyroscope",
+    "MechanismSensor",
+    "PointVelocity",
+    "Quality",
+    "RateEncoder",
+    "Row",
+    "SensorGroup",
+    "SensorSet",
+    "mount",
+]

@@ -1,0 +1,147 @@
+"""The page of `hodograph bench linkages --report`: RMS against rate, error with its band, real time, observability."""
+
+from __future__ import annotations
+
+from math import exp, inf, log
+from pathlib import Path
+
+import numpy as np
+
+from hodograph.core.errors import MissingExtraError
+from hodograph.observers.linkages.bound import bound_rad
+from hodograph.observers.linkages.config import RATES_HZ, SENSORS, STEP_S, recipe_for
+from hodograph.observers.linkages.grid import Case, Score, Source, problem_of, readings_of
+from hodograph.observers.linkages.truth import truth_of
+from hodograph.observers.mechanism import MechanismEngine
+from hodograph.observers.tools import observability
+
+_COLOURS = tuple(
+    f"tab:{name}" for name in ["blue", "orange", "green", "red", "purple", "brown", "pink", "gray", "olive", "cyan"]
+)
+
+
+def write_report(folder: Path, scores: list[Score], config: str, source: Source) -> Path:
+    """Plots as PNG and one Markdown page that shows them; returns the page."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise MissingExtraError("the report", "matplotlib", "plot") from None
+    matplotlib.use("Agg")
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [f"# Linkage benchmark, configuration {config}", ""]
+    for mechanism in dict.fromkeys(s.case.mechanism for s in scores):
+        own = [s for s in scores if s.case.mechanism == mechanism]
+        for name, draw in (("rms", _draw_rms), ("realtime", _draw_realtime)):
+            path = folder / f"{mechanism}_{name}.png"
+            draw(path, own, config, source)
+            lines += [f"![{name}]({path.name})", ""]
+        for name, trace in (("error", _draw_error), ("observability", _draw_observability)):
+            path = folder / f"{mechanism}_{name}.png"
+            trace(path, own, source)
+            lines += [f"![{name}]({path.name})", ""]
+        lines += _bounds(own, config, source)
+    page = folder / "report.md"
+    page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return page
+
+
+def _figure(columns: int):  # type: ignore[no-untyped-def]
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(1, columns, figsize=(5.0 * columns, 4.2), constrained_layout=True, squeeze=False)
+
+
+def _save(figure, path: Path) -> None:  # type: ignore[no-untyped-def]
+    import matplotlib.pyplot as plt
+
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
+def _draw_rms(path: Path, scores: list[Score], config: str, source: Source) -> None:
+    sets = [s for s in SENSORS if any(x.case.sensors == s for x in scores)]
+    figure, axes = _figure(len(sets))
+    mechanism = scores[0].case.mechanism
+    for axis, sensors in zip(axes[0], sets, strict=True):
+        axis.set_prop_cycle(color=list(_COLOURS) * 2, linestyle=["-"] * 10 + [":"] * 10)
+        for observer in dict.fromkeys(s.case.observer for s in scores):
+            own = [
+                s for s in scores
+                if s.case.observer == observer and s.case.sensors == sensors and s.case.error_level == "high"
+                and not s.diverged
+            ]  # fmt: skip
+            if own:
+                axis.loglog([s.case.rate_hz for s in own], [s.rms_rad for s in own], marker="o", ms=3, label=observer)
+        bounds = [bound_rad(mechanism, config, sensors, r, source.reference) for r in RATES_HZ]
+        axis.loglog(RATES_HZ, bounds, "k--", lw=2, label="bound")
+        axis.set_title(f"{mechanism}, {sensors}, high error")
+        axis.set_xlabel("sensor rate, Hz")
+        axis.set_ylabel("RMS of the crank angle, rad")
+        axis.grid(visible=True, which="both", alpha=0.3)
+    axes[0][0].legend(fontsize=6, loc="lower left")
+    _save(figure, path)
+
+
+def _draw_realtime(path: Path, scores: list[Score], config: str, source: Source) -> None:
+    names = list(dict.fromkeys(s.case.observer for s in scores))
+    best = [min(s.rtf for s in scores if s.case.observer == name) for name in names]
+    figure, axes = _figure(1)
+    axes[0][0].barh(names, [1.0 / max(b, 1e-9) for b in best])
+    axes[0][0].set_xscale("log")
+    axes[0][0].set_xlabel(f"times faster than real time ({config}, best row)")
+    axes[0][0].grid(visible=True, axis="x", alpha=0.3)
+    _save(figure, path)
+
+
+def _draw_error(path: Path, scores: list[Score], source: Source) -> None:
+    picked = [s.case for s in scores if s.case.rate_hz == max(x.case.rate_hz for x in scores)]
+    picked = [c for c in picked if c.error_level == picked[0].error_level and c.observer == picked[-1].observer]
+    figure, axes = _figure(len(picked))
+    for axis, case in zip(axes[0], picked, strict=True):
+        run = MechanismEngine(problem_of(case), recipe_for(case.observer, as_published=False), inf).run(
+            readings_of(case, source)
+        )
+        truth = truth_of(case.mechanism, case.config, source.reference).z
+        t_s = STEP_S * np.arange(1, len(truth) + 1)
+        band = 1.96 * np.sqrt(run.P[:, 0, 0])
+        axis.fill_between(t_s, -band, band, alpha=0.3, label="95 % band")
+        axis.plot(t_s, run.x[:, 0] - truth[:, 0], lw=0.8, label="error")
+        axis.set_title(f"{case.observer}, {case.sensors}, {case.rate_hz} Hz")
+        axis.set_xlabel("time, s")
+        axis.set_ylabel("error of the first crank angle, rad")
+        limit = 4.0 * float(np.median(band))
+        axis.set_ylim(-limit, limit)
+        axis.legend(fontsize=7)
+    _save(figure, path)
+
+
+def _draw_observability(path: Path, scores: list[Score], source: Source) -> None:
+    sets = [s for s in SENSORS if any(x.case.sensors == s for x in scores)]
+    figure, axes = _figure(1)
+    for sensors in sets:
+        case = next(s.case for s in scores if s.case.sensors == sensors)
+        plain = Case(case.mechanism, sensors, "dekf", case.rate_hz, case.error_level, case.config)
+        states = truth_of(case.mechanism, case.config, source.reference).states[::20]
+        problem = problem_of(plain)
+        values = [observability(problem.model, problem.sensors, state) for state in states]
+        axes[0][0].plot([s.t_s for s in states], values, label=sensors)
+    axes[0][0].set_xlabel("time, s")
+    axes[0][0].set_ylabel("log10 condition, local observability")
+    axes[0][0].legend(fontsize=7)
+    _save(figure, path)
+
+
+def _bounds(scores: list[Score], config: str, source: Source) -> list[str]:
+    """A table of RMS / bound for the rows at high error."""
+    rows = [s for s in scores if s.case.error_level == "high" and not s.diverged]
+    if not rows:
+        return []
+    lines = ["| observer | sensors | rate Hz | RMS rad | RMS / bound |", "|---|---|---|---|---|"]
+    ratios: dict[str, list[float]] = {}
+    for s in rows:
+        c = s.case
+        ratio = s.rms_rad / bound_rad(c.mechanism, config, c.sensors, c.rate_hz, source.reference)
+        ratios.setdefault(c.observer, []).append(ratio)
+        lines.append(f"| {c.observer} | {c.sensors} | {c.rate_hz} | {s.rms_rad:.5f} | {ratio:.2f} |")
+    means = ", ".join(f"{k} {exp(sum(map(log, v)) / len(v)):.2f}" for k, v in ratios.items())
+    return [*lines, "", f"Geometric mean of RMS / bound: {means}.", ""]

@@ -1,0 +1,190 @@
+"""The compiled filter families behind one small interface, with the buffers each needs."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hodograph.core.frames import Array
+from hodograph.observers.kernels.cekf import Riccati, run_cekf
+from hodograph.observers.kernels.ekf import EkfSetting, Rows, run_ekf
+from hodograph.observers.kernels.plant import Node
+from hodograph.observers.kernels.ukf import Swarm, UkfSetting, run_ukf
+from hodograph.observers.kernels.unscented import Points
+from hodograph.observers.plant import make_linear, make_node, make_plant
+from hodograph.observers.recipes import Ekf, Recipe, Ukf
+
+if TYPE_CHECKING:
+    from hodograph.observers.mechanism import Problem
+
+
+def make_rows(n: int, m: int, size: int) -> Rows:
+    """Buffers of corrections."""
+    return Rows(
+        np.zeros((m, size)), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(size), np.zeros(size), np.zeros(size),
+        np.full(m, np.nan), np.full(m, np.nan), np.zeros(6), np.zeros(size), np.zeros((51, size)),
+    )  # fmt: skip
+
+
+def make_points(size: int, m: int) -> Points:
+    """Buffers of an unscented transform."""
+    k = 2 * size + 1
+    return Points(
+        np.zeros((k, size)), np.zeros((k, m)), np.zeros(size), np.zeros(m), np.zeros((k + size, size)),
+        np.zeros((m, m)), np.zeros((m, size)), np.zeros(size), np.zeros((k, size)), np.zeros((k, m)),
+    )  # fmt: skip
+
+
+class Outputs(NamedTuple):
+    """Where a grid goes: x (steps, N), P (steps, N, N), and for smoothing F, prior x and prior P (or empty)."""
+
+    x: Array
+    P: Array
+    F: Array
+    x_prior: Array
+    P_prior: Array
+
+
+class Family(ABC):
+    """One filter: its node and buffers, and calls into its kernels."""
+
+    def __init__(self, problem: Problem, force: Any) -> None:
+        model, uncertainty = problem.model, problem.uncertainty
+        d = len(uncertainty.disturbances)
+        P0 = uncertainty.initial_P(len(model.independent))
+        self.plant = make_plant(model, uncertainty, problem.step_s)
+        self.node = make_node(model, problem.start, P0, d)
+        self.linear = make_linear(model, len(P0), d)
+        self.rows = make_rows(model.n, len(problem.sensors.rows), len(P0))
+        self.sensors = problem.sensors.table
+        self.force = force
+        self.silence = np.full((1, len(problem.sensors.rows)), np.nan)
+        size = len(P0)
+        self.scratch = Outputs(
+            np.zeros((1, size)), np.zeros((1, size, size)), np.zeros((0, size, size)), np.zeros((0, size)),
+            np.zeros((0, size, size)),
+        )  # fmt: skip
+
+    def x(self) -> Array:
+        """[z, zd, θ]."""
+        z = self.plant.work.independent
+        return np.concatenate([self.node.q[z], self.node.qd[z], self.node.theta])
+
+    def P(self) -> Array:
+        """Covariance of [z, zd, θ]."""
+        return self.node.P.copy()
+
+    def memory(self) -> Any:
+        """What a family remembers beyond its node."""
+        return None
+
+    def recall(self, memory: Any) -> None:
+        """Back to an earlier memory."""
+        return
+
+    def predict(self, t_s: float, h_s: float) -> bool:
+        """One step; False when it failed."""
+        return self.run(self.silence, 0, 0, t_s, h_s, self.scratch) == 1
+
+    def correct(self, first: int, end: int, values: Array, t_s: float) -> int:
+        """One reading; a verdict, or −1 when the state is lost."""
+        return self.run(values[None, :], first, end, t_s, 0.0, self.scratch)
+
+    @abstractmethod
+    def run(self, readings: Array, first: int, end: int, t_s: float, h_s: float, out: Outputs) -> int:
+        """A whole grid (end = 0; the steps done), or one correction by rows first…end (its verdict)."""
+
+
+class EkfFamily(Family):
+    """Extended Kalman filters."""
+
+    def __init__(self, problem: Problem, recipe: Ekf, gate: float, force: Any) -> None:
+        super().__init__(problem, force)
+        self.setting = EkfSetting(
+            int(recipe.steps), int(recipe.transition), int(recipe.tangent), int(recipe.acceleration_error),
+            int(recipe.adaptive), gate,
+        )  # fmt: skip
+        if recipe.still_start:
+            self.node.qdd[:] = 0.0
+            self.node.multiplier[:] = 0.0
+
+    def memory(self) -> Any:
+        """The densities, which an adaptive filter changes."""
+        return self.plant.noise_zdd.copy(), self.plant.noise_theta.copy(), self.rows.window.copy()
+
+    def recall(self, memory: Any) -> None:
+        """Back to earlier densities."""
+        self.plant.noise_zdd[:], self.plant.noise_theta[:], self.rows.window[:] = memory
+
+    def run(self, readings: Array, first: int, end: int, t_s: float, h_s: float, out: Outputs) -> int:
+        """A whole grid, or one correction."""
+        return run_ekf(
+            self.plant, self.force, self.setting, self.sensors, readings, first, end, self.node, self.linear, self.rows,
+            t_s, h_s, out.x, out.P, out.F, out.x_prior, out.P_prior,
+        )  # fmt: skip
+
+
+class UkfFamily(Family):
+    """Unscented Kalman filters."""
+
+    def __init__(self, problem: Problem, recipe: Ukf, gate: float, force: Any) -> None:
+        super().__init__(problem, force)
+        size = len(self.node.P)
+        self.setting = UkfSetting(
+            int(recipe.steps), int(recipe.reuse), int(recipe.square_root), gate, recipe.weights(size)
+        )
+        self.points = make_points(size, len(problem.sensors.rows))
+        shape = (2 * size + 1, problem.model.n)
+        self.swarm = Swarm(np.zeros(shape), np.zeros(shape), np.zeros(shape), _copy(self.node))
+
+    def run(self, readings: Array, first: int, end: int, t_s: float, h_s: float, out: Outputs) -> int:
+        """A whole grid, or one correction."""
+        return run_ukf(
+            self.plant, self.force, self.setting, self.sensors, readings, first, end, self.node, self.linear, self.rows,
+            self.points, self.swarm, t_s, h_s, out.x, out.P,
+        )  # fmt: skip
+
+
+class CekfFamily(Family):
+    """The continuous EKF."""
+
+    def __init__(self, problem: Problem, gate: float, force: Any) -> None:
+        super().__init__(problem, force)
+        size = len(self.node.P)
+        square = (size, size)
+        self.riccati = Riccati(
+            np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square),
+            np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(1),
+        )  # fmt: skip
+        self.gate = gate
+
+    def memory(self) -> Any:
+        """What the last step started from."""
+        return tuple(a.copy() for a in self.riccati)
+
+    def recall(self, memory: Any) -> None:
+        """Back to an earlier step."""
+        for mine, theirs in zip(self.riccati, memory, strict=True):
+            mine[:] = theirs
+
+    def run(self, readings: Array, first: int, end: int, t_s: float, h_s: float, out: Outputs) -> int:
+        """A whole grid, or one correction."""
+        return run_cekf(
+            self.plant, self.force, self.gate, self.sensors, readings, first, end, self.node, self.linear, self.rows,
+            self.riccati, t_s, h_s, out.x, out.P,
+        )  # fmt: skip
+
+
+def _copy(node: Node) -> Node:
+    return Node(*(a.copy() for a in node))
+
+
+def family_of(problem: Problem, recipe: Recipe, gate: float, force: Any) -> Family:
+    """The family of a recipe."""
+    if isinstance(recipe, Ekf):
+        return EkfFamily(problem, recipe, gate, force)
+    if isinstance(recipe, Ukf):
+        return UkfFamily(problem, recipe, gate, force)
+    return CekfFamily(problem, gate, force)

@@ -1,0 +1,164 @@
+"""Exactly what the benchmark fixes: two linkages, their errors, sensors and plant noise in two configurations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+from math import pi, radians
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodograph.multibody.kinematics import from_independent
+from hodograph.multibody.mechanism import shipped_mechanism
+from hodograph.multibody.model import Model, State, build
+from hodograph.observers.plant import Disturbance, Uncertainty, gravity_error, unknown_force
+from hodograph.observers.recipes import RECIPES, Ekf, Recipe, Ukf
+from hodograph.sensors import Encoder, Gyroscope, Quality, SensorGroup, SensorSet, mount
+
+STEP_S = 0.005
+STEPS = 2000
+RATES_HZ = (200, 100, 50, 20, 10)
+SENSORS = ("encoder_crank", "gyro_coupler", "gyro_crank")
+LEVELS = {"high": 1.0, "low": 0.5}
+PRIOR_STD = radians(5.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One of the two states of the published toolbox."""
+
+    name: str
+    gravity_mps2: float
+    gyro_std_radps: float
+    suffix: str
+
+
+CONFIGURATIONS = {
+    "nd2017": Configuration("nd2017", 10.0, pi / 180.0, ""),
+    "head2023": Configuration("head2023", 9.81, 9.839439e-4, "_g981"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Linkage:
+    """Names in a shipped mechanism, and where it starts."""
+
+    name: str
+    angles: tuple[str, ...]
+    couplers: tuple[str, ...]
+    cranks: tuple[str, ...]
+    start_rad: tuple[float, ...]
+
+
+LINKAGES = {
+    "fourbar": Linkage("fourbar", ("theta",), ("coupler",), ("crank",), (pi / 3.0,)),
+    "fivebar": Linkage("fivebar", ("theta1", "theta2"), ("coupler1", "coupler2"), ("crank1", "crank2"), (0.0, pi)),
+}
+
+
+@cache
+def linkage_model(mechanism: str, gravity_mps2: float) -> Model:
+    """The linkage under that gravity."""
+    return build(replace(shipped_mechanism(mechanism), gravity_mps2=(0.0, -gravity_mps2)))
+
+
+def true_model(mechanism: str, configuration: Configuration) -> Model:
+    """The linkage as it is."""
+    return linkage_model(mechanism, configuration.gravity_mps2)
+
+
+def wrong_model(mechanism: str, configuration: Configuration, level: str) -> Model:
+    """The linkage as the observers believe it to be: gravity too weak."""
+    return linkage_model(mechanism, configuration.gravity_mps2 - LEVELS[level])
+
+
+def wrong_start(mechanism: str, model: Model, level: str) -> State:
+    """Where the observers start: every crank angle wrong, at rest, consistent."""
+    z = np.array(LINKAGES[mechanism].start_rad) + LEVELS[level] * pi / 16.0
+    return from_independent(model, 0.0, z, np.zeros(len(z)), model.start_q)
+
+
+def sensors_on(model: Model, mechanism: str, sensors: str, configuration: Configuration) -> SensorSet:
+    """One stream, `sensors`, with one row per crank or coupler."""
+    linkage = LINKAGES[mechanism]
+    if sensors == "encoder_crank":
+        encoders = tuple(Encoder(a, a, Quality(radians(1.0))) for a in linkage.angles)
+        return mount(model, [SensorGroup(sensors, encoders)])
+    bodies = linkage.couplers if sensors == "gyro_coupler" else linkage.cranks
+    gyros = tuple(Gyroscope(b, b, Quality(configuration.gyro_std_radps)) for b in bodies)
+    return mount(model, [SensorGroup(sensors, gyros)])
+
+
+_PUBLISHED_RAD = {"fourbar": (5.25, 5.25), "fivebar": (31.5, 17.5)}
+_FE_VAR = {"fourbar": radians(0.13125), "fivebar": radians(6.3)}
+
+
+def density_zdd(mechanism: str, configuration: Configuration, level: str) -> float:
+    """Plant noise of the published DEKF, UKF and error-state EKF, (rad/s²)² s."""
+    high, low = _PUBLISHED_RAD[mechanism]
+    return radians(low if level == "low" and configuration.name == "nd2017" else high)
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """Noise of our own observers, one set for all rows of both linkages.
+
+    Forces scale with the linkage: densities are in units of (weight moment)² / s, deviations in weight moments, where
+    the weight moment is the largest generalised gravity force at the start.
+    """
+
+    force_density: float = 0.035
+    force_std: float = 0.033
+    force_density_zdd: float = 1e-6
+    gravity_density: float = 1e-8
+    gravity_std_mps2: float = 1.0
+    gravity_density_zdd: float = 1e-6
+    shaping_time_s: float = 2.0
+
+
+TUNING = Tuning()
+
+
+def uncertainty_for(
+    observer: str, mechanism: str, model: Model, configuration: Configuration, level: str, tuning: Tuning = TUNING
+) -> Uncertainty:
+    """Plant noise and disturbances of a named observer in this problem."""
+    density = density_zdd(mechanism, configuration, level)
+    disturbances: tuple[Disturbance, ...] = ()
+    if observer == "error_ekf_fe":
+        disturbances = unknown_force(model, _FE_VAR[mechanism], PRIOR_STD)
+    elif observer == "error_ekf_adaptive":
+        disturbances = unknown_force(model, density, PRIOR_STD)
+    elif observer.startswith(("force_", "shaping_")):
+        scale = weight_moment(model)
+        time_s = tuning.shaping_time_s if observer.startswith("shaping_") else None
+        disturbances = unknown_force(model, tuning.force_density * scale**2, tuning.force_std * scale, time_s)
+        density = tuning.force_density_zdd
+    elif observer.startswith("gravity_"):
+        disturbances = (gravity_error(model, tuning.gravity_density, tuning.gravity_std_mps2),)
+        density = tuning.gravity_density_zdd
+    return Uncertainty(density, PRIOR_STD, PRIOR_STD, disturbances)
+
+
+def weight_moment(model: Model) -> float:
+    """A scale for unknown forces: total weight times the spread of the points at the start, N m."""
+    weight = float(np.abs(model.tables.loads.steady).sum())
+    return weight * float(np.ptp(model.start_q[: model.n - len(model.independent)])) / 10.0
+
+
+def recipe_for(observer: str, *, as_published: bool) -> Recipe:
+    """The recipe, or the toolbox' choices where ours corrects them: points close and not redrawn, dynamics still."""
+    recipe = RECIPES[observer]
+    if as_published and isinstance(recipe, Ukf) and observer in ("ukf_fe", "ukf_tr"):
+        return replace(recipe, reuse=True, alpha=1e-3)
+    if as_published and isinstance(recipe, Ekf) and observer.startswith("error_"):
+        return replace(recipe, still_start=True)
+    return recipe
+
+
+def delivered(rate_hz: int) -> NDArray[np.bool_]:
+    """(steps,) True at the steps k = 1… whose reading is delivered: every n-th, none at t = 0."""
+    every = round(1.0 / (rate_hz * STEP_S))
+    mask: NDArray[np.bool_] = np.arange(1, STEPS + 1) % every == 0
+    return mask

@@ -1,0 +1,95 @@
+"""What each named observer is: integrator, transition matrix, form of the correction. Noise belongs to the problem."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+from hodograph.observers.kernels import plant as kernels
+from hodograph.observers.kernels.unscented import Weights
+
+
+class Steps(IntEnum):
+    """How the state goes on."""
+
+    EULER = kernels.EULER
+    TRAPEZOIDAL = kernels.TRAPEZOIDAL
+    INDEX3 = kernels.INDEX3  # index-3 augmented Lagrangian with projections
+
+
+class Transition(IntEnum):
+    """Which F propagates the covariance."""
+
+    CONSTANT = kernels.CONSTANT  # [I, hI; 0, I] of seed 002, eq. 3.81
+    FIRST_ORDER = kernels.FIRST_ORDER  # exact acceleration derivatives, first order in h
+    EXACT = kernels.EXACT  # the same to second order
+
+
+@dataclass(frozen=True, slots=True)
+class Ekf:
+    """Extended Kalman filters.
+
+    `tangent`: error-state correction along the tangent, accelerations kept. `acceleration_error`: disturbances are
+    estimated as acceleration errors and fed back through Rᵀ M R, noise per step (as published). `adaptive`: the plant
+    noise follows the corrections over a window of 50 steps. `still_start`: the dynamics begin with zero acceleration
+    and zero multipliers whatever the state (as published).
+    """
+
+    steps: Steps
+    transition: Transition
+    tangent: bool = False
+    acceleration_error: bool = False
+    adaptive: bool = False
+    still_start: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ukf:
+    """Unscented Kalman filters; `reuse` measures with the propagated points, which lack the plant noise.
+
+    A spread `alpha` of 1e-3 (as published) costs half the digits of the covariance, so ours is 1.
+    """
+
+    steps: Steps
+    reuse: bool = False
+    square_root: bool = False
+    alpha: float = 1.0
+    kappa: float = 0.0
+    beta: float = 2.0
+
+    def weights(self, size: int) -> Weights:
+        """Weights for a state of `size` rows: λ = α²(l + κ) − l."""
+        scale = self.alpha**2 * (size + self.kappa)
+        centre = (scale - size) / scale
+        return Weights(scale**0.5, centre, centre + 1.0 - self.alpha**2 + self.beta, 0.5 / scale)
+
+
+@dataclass(frozen=True, slots=True)
+class Cekf:
+    """Continuous EKF: trapezoidal rule for the state, Riccati equation by its Hamiltonian exponential.
+
+    The spectral density of a sensor is its variance times the step; corrections enter at full weight.
+    """
+
+
+Recipe = Ekf | Ukf | Cekf
+
+RECIPES: dict[str, Recipe] = {
+    "dekf": Ekf(Steps.EULER, Transition.CONSTANT),
+    "dekf_ej": Ekf(Steps.EULER, Transition.FIRST_ORDER),
+    "error_ekf": Ekf(Steps.INDEX3, Transition.CONSTANT, tangent=True),
+    "error_ekf_ej": Ekf(Steps.INDEX3, Transition.FIRST_ORDER, tangent=True),
+    "error_ekf_fe": Ekf(Steps.INDEX3, Transition.FIRST_ORDER, tangent=True, acceleration_error=True),
+    "error_ekf_adaptive": Ekf(
+        Steps.INDEX3, Transition.FIRST_ORDER, tangent=True, acceleration_error=True, adaptive=True
+    ),
+    "cekf": Cekf(),
+    "ukf_fe": Ukf(Steps.EULER),
+    "ukf_tr": Ukf(Steps.TRAPEZOIDAL),
+    "srukf": Ukf(Steps.TRAPEZOIDAL, square_root=True),
+    "force_ekf": Ekf(Steps.TRAPEZOIDAL, Transition.EXACT),
+    "shaping_ekf": Ekf(Steps.TRAPEZOIDAL, Transition.EXACT),
+    "gravity_ekf": Ekf(Steps.TRAPEZOIDAL, Transition.EXACT),
+    "gravity_ukf": Ukf(Steps.TRAPEZOIDAL),
+}
+"""Observers by the names that `hodograph bench linkages` uses."""

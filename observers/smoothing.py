@@ -1,0 +1,125 @@
+"""Smoothers over the runs of a filter: Rauch-Tung-Striebel over all of it, or always the last few steps of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hodograph.core.frames import Array
+from hodograph.multibody.compiling import njit
+from hodograph.observers.mechanism import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Smoothed:
+    """x (steps, N) and P (steps, N, N) with the knowledge of later readings."""
+
+    x: Array
+    P: Array
+
+
+def smooth(run: Run) -> Smoothed:
+    """Fixed-interval (RTS) smoothing of a run made with `for_smoother=True`."""
+    _check(run)
+    x, P = run.x.copy(), run.P.copy()
+    _backward(run.x, run.P, run.F, run.x_prior, run.P_prior, 0, len(x) - 1, x, P)
+    return Smoothed(x, P)
+
+
+def smooth_fixed_lag(run: Run, lag: int) -> Smoothed:
+    """At every step the estimate of `lag` steps ago, smoothed with what came since; bounded work, fit for on board."""
+    _check(run)
+    if lag < 1:
+        raise ValueError(f"lag must be at least one step, got {lag}")
+    x, P = run.x.copy(), run.P.copy()
+    work_x, work_P = run.x.copy(), run.P.copy()
+    for now in range(len(x)):
+        begin = max(0, now - lag)
+        work_x[now], work_P[now] = run.x[now], run.P[now]
+        _backward(run.x, run.P, run.F, run.x_prior, run.P_prior, begin, now, work_x, work_P)
+        x[begin], P[begin] = work_x[begin], work_P[begin]
+    begin = max(0, len(x) - lag)
+    x[begin:], P[begin:] = work_x[begin:], work_P[begin:]
+    return Smoothed(x, P)
+
+
+def _check(run: Run) -> None:
+    if len(run.F) != len(run.x) or run.done < len(run.x):
+        raise ValueError("smoothing needs a complete run made with for_smoother=True")
+
+
+def _backward(
+    x: Array, P: Array, F: Array, x_prior: Array, P_prior: Array, begin: int, end: int, out_x: Array, out_P: Array
+) -> None:
+    """RTS from `end` back to `begin`; out must hold the filtered values at `end`."""
+    n = x.shape[1]
+    spare = np.zeros((4, n, n))
+    _rts(x, P, F, x_prior, P_prior, begin, end, out_x, out_P, spare)
+
+
+@njit
+def _rts(
+    x: Array,
+    P: Array,
+    F: Array,
+    x_prior: Array,
+    P_prior: Array,
+    begin: int,
+    end: int,
+    out_x: Array,
+    out_P: Array,
+    spare: Array,
+) -> None:
+    n = x.shape[1]
+    L, C, D, E = spare[0], spare[1], spare[2], spare[3]
+    for step in range(end - begin):
+        k = end - 1 - step
+        # gain G = P Fᵀ P_prior⁻¹, by Cholesky: solve P_prior Gᵀ = F P
+        prior = P_prior[k + 1]
+        for j in range(n):
+            s = prior[j, j]
+            for m in range(j):
+                s -= L[j, m] * L[j, m]
+            L[j, j] = max(s, 1e-300) ** 0.5
+            for i in range(j + 1, n):
+                s = prior[i, j]
+                for m in range(j):
+                    s -= L[i, m] * L[j, m]
+                L[i, j] = s / L[j, j]
+        for i in range(n):
+            for j in range(n):
+                s = 0.0
+                for m in range(n):
+                    s += F[k + 1, i, m] * P[k, m, j]
+                C[i, j] = s
+        for j in range(n):
+            for i in range(n):
+                s = C[i, j]
+                for m in range(i):
+                    s -= L[i, m] * C[m, j]
+                C[i, j] = s / L[i, i]
+            for i in range(n - 1, -1, -1):
+                s = C[i, j]
+                for m in range(i + 1, n):
+                    s -= L[m, i] * C[m, j]
+                C[i, j] = s / L[i, i]
+        for i in range(n):
+            s = x[k, i]
+            for m in range(n):
+                s += C[m, i] * (out_x[k + 1, m] - x_prior[k + 1, m])
+            out_x[k, i] = s
+            for j in range(n):
+                D[i, j] = out_P[k + 1, i, j] - prior[i, j]
+        for i in range(n):
+            for j in range(n):
+                s = 0.0
+                for m in range(n):
+                    s += D[i, m] * C[m, j]
+                E[i, j] = s
+        for i in range(n):
+            for j in range(n):
+                s = P[k, i, j]
+                for m in range(n):
+                    s += C[m, i] * E[m, j]
+                out_P[k, i, j] = s

@@ -1,0 +1,111 @@
+"""Sensors of one model as a table for the kernels, with the friendly functions h, Jacobians and the chain to z."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hodograph.core.frames import Array
+from hodograph.multibody.algebra import Affine, Place
+from hodograph.multibody.derivatives import sensitivity
+from hodograph.multibody.model import Model, State
+from hodograph.multibody.tables import Index
+from hodograph.sensors.kernels import SensorTable, measure, measure_jacobians
+from hodograph.sensors.on_mechanism import MechanismSensor, Row
+
+
+@dataclass(frozen=True, slots=True)
+class SensorSet:
+    """Sensors on a model: rows by stream, and the table that kernels walk."""
+
+    model: Model
+    sensors: tuple[MechanismSensor, ...]
+    rows: tuple[Row, ...]
+    first_row: dict[str, tuple[int, int]]
+    table: SensorTable
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Channel names of all rows."""
+        return tuple(row.channel for row in self.rows)
+
+    def span(self, stream: str) -> tuple[int, int] | None:
+        """First row and end of a stream, None when there is no such sensor."""
+        return self.first_row.get(stream)
+
+    def h(self, q: Array, qd: Array, qdd: Array) -> Array:
+        """What all rows would read, shape (m,)."""
+        return np.array([measure(self.table, i, q, qd, qdd) for i in range(len(self.rows))])
+
+    def jacobians(self, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array, Array]:
+        """∂h/∂q, ∂h/∂qd, ∂h/∂qdd, each (m, n)."""
+        m, n = len(self.rows), self.model.n
+        h_q, h_qd, h_qdd = np.zeros((m, n)), np.zeros((m, n)), np.zeros((m, n))
+        for i in range(m):
+            measure_jacobians(self.table, i, q, qd, qdd, h_q[i], h_qd[i], h_qdd[i])
+        return h_q, h_qd, h_qdd
+
+    def chained(self, state: State) -> tuple[Array, Array]:
+        """∂h/∂z and ∂h/∂zd (m, f) along the constraints, accelerations following the dynamics."""
+        h_q, h_qd, h_qdd = self.jacobians(state.q, state.qd, state.qdd)
+        s = sensitivity(self.model, state)
+        by_z: Array = h_q @ s.r + h_qd @ s.qd_z + h_qdd @ s.qdd_z
+        by_zd: Array = h_qd @ s.r + h_qdd @ s.qdd_zd
+        return by_z, by_zd
+
+
+def mount(model: Model, sensors: Sequence[MechanismSensor]) -> SensorSet:
+    """Put sensors on a model; raises `MechanismError` or `ValueError` when one does not fit."""
+    rows: list[Row] = []
+    spans: dict[str, tuple[int, int]] = {}
+    for sensor in sensors:
+        if sensor.name in spans:
+            raise ValueError(f"two sensors are called {sensor.name}")
+        first = len(rows)
+        rows.extend(sensor.rows(model))
+        spans[sensor.name] = (first, len(rows))
+    return SensorSet(model, tuple(sensors), tuple(rows), spans, _tabulate(model, rows))
+
+
+def _tabulate(model: Model, rows: Sequence[Row]) -> SensorTable:
+    gravity = np.zeros(3)
+    gravity[: model.mechanism.dim] = model.mechanism.gravity_mps2
+    b_start, b_term, b_val, b_const = _forms([row.b for row in rows])
+    c_start, c_term, c_val, c_const = _forms([row.c for row in rows])
+    return SensorTable(
+        np.array([row.kind for row in rows], dtype=np.uint32),
+        b_start,
+        b_term,
+        b_val,
+        b_const,
+        c_start,
+        c_term,
+        c_val,
+        c_const,
+        gravity,
+        np.array([row.quality.bias for row in rows]),
+        np.array([row.quality.var for row in rows]),
+        np.array([row.period_rad for row in rows]),
+    )
+
+
+def _forms(places: Sequence[Place]) -> tuple[Index, Index, Array, Array]:
+    start, terms, values = [0], [], []
+    const = np.zeros((len(places), 3))
+    for i, place in enumerate(places):
+        for axis, form in enumerate(place):
+            _check(form)
+            const[i, axis] = form.const
+            for k, factor in form.terms.items():
+                terms.append((k, axis))
+                values.append(factor)
+        start.append(len(terms))
+    term = np.array(terms, dtype=np.uint32).reshape(-1, 2)
+    return np.array(start, dtype=np.uint32), term, np.array(values, dtype=np.float64), const
+
+
+def _check(form: Affine) -> None:
+    if not np.isfinite(form.const):
+        raise ValueError("a sensor row is not finite")

@@ -1,0 +1,182 @@
+"""The published figures on the published noise, our better ones, and the bound."""
+
+from __future__ import annotations
+
+import csv
+import json
+from math import exp, log
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from hodograph.cli.main import app
+from hodograph.observers.linkages.bound import bound_rad
+from hodograph.observers.linkages.grid import Case, Source, score
+from hodograph.observers.linkages.truth import truth_of
+from hodograph.observers.smoothing import smooth, smooth_fixed_lag
+
+NAMES = {
+    ("DEKF", "forward_euler"): "dekf",
+    ("errorEKF", "I3AL_trapezoidal"): "error_ekf",
+    ("errorEKF_EJ", "I3AL_trapezoidal"): "error_ekf_ej",
+    ("errorEKF_FE", "I3AL_trapezoidal"): "error_ekf_fe",
+    ("UKF", "forward_euler"): "ukf_fe",
+    ("UKF", "trapezoidal"): "ukf_tr",
+}
+RATES = (200, 50, 10)
+SETS = ("encoder_crank", "gyro_coupler", "gyro_crank")
+
+
+@pytest.fixture(scope="module")
+def reference(data_dir: Path) -> Path:
+    folder = data_dir / "linkages"
+    if not folder.is_dir():
+        pytest.skip(f"no {folder}")
+    return folder
+
+
+def published(reference: Path, config: str) -> list[dict[str, str]]:
+    with (reference / f"results_fourbar_{config}.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("as_published", [False, True])
+@pytest.mark.parametrize("config", ["nd2017", "head2023"])
+def test_the_published_figures(reference: Path, config: str, as_published: bool, soak: bool) -> None:
+    checked = 0
+    for row in published(reference, config):
+        name = NAMES.get((row["estimator"], row["integrator"]))
+        if (
+            name is None
+            or row["diverged"] == "1"
+            or (as_published and not soak and row["rate_hz"] not in ("200", "10"))
+        ):
+            continue
+        case = Case("fourbar", row["sensors"], name, int(row["rate_hz"]), row["error_level"], config)
+        ours = score(case, Source(reference), as_published=as_published)
+        ratio = ours.rms_rad / float(row["rms_rad"])
+        assert not ours.diverged, case
+        assert ratio == pytest.approx(1.0, abs=0.05), (case, ratio)
+        checked += 1
+    assert checked >= 18
+
+
+def best_published(reference: Path, config: str) -> dict[tuple[str, int], float]:
+    best: dict[tuple[str, int], float] = {}
+    for row in published(reference, config):
+        if row["sensors"] != "none" and row["error_level"] == "high" and row["diverged"] == "0":
+            key = (row["sensors"], int(row["rate_hz"]))
+            if config == "nd2017" or row["estimator"] == "errorEKF_FE":
+                best[key] = min(best.get(key, 1e9), float(row["rms_rad"]))
+    return best
+
+
+def ratios(reference: Path, observer: str, config: str) -> tuple[dict[tuple[str, int], float], list[float]]:
+    best, found, smoothed = best_published(reference, config), {}, []
+    for sensors in SETS:
+        for rate in RATES:
+            case = Case("fourbar", sensors, observer, rate, "high", config)
+            s = score(case, Source(reference), with_smoother=True)
+            found[sensors, rate] = s.rms_rad / best[sensors, rate]
+            if s.smoothed_rms_rad is not None:
+                smoothed.append(s.smoothed_rms_rad / s.rms_rad)
+    return found, smoothed
+
+
+def mean(values: list[float]) -> float:
+    return exp(sum(map(log, values)) / len(values))
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(("config", "limit"), [("nd2017", 0.74), ("head2023", 0.94)])
+def test_an_unknown_force_beats_the_best_published(reference: Path, config: str, limit: float) -> None:
+    found, smoothed = ratios(reference, "force_ekf", config)
+    assert mean(list(found.values())) <= limit
+    assert max(smoothed) <= 0.45
+    assert mean(smoothed) <= 0.25
+
+
+@pytest.mark.data
+def test_estimating_gravity_beats_the_best_published_in_every_cell(reference: Path) -> None:
+    found, _ = ratios(reference, "gravity_ukf", "nd2017")
+    limits = (0.55, 0.82, 0.88, 0.75, 0.80, 0.95, 0.40, 0.50, 0.75)
+    for (cell, ratio), limit in zip(found.items(), limits, strict=True):
+        assert ratio <= limit, (cell, ratio)
+    assert mean(list(ratios(reference, "gravity_ukf", "head2023")[0].values())) <= 0.88
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(("config", "expected"), [("nd2017", 0.57), ("head2023", 0.78)])
+def test_the_bound_agrees_with_an_independent_calculation(reference: Path, config: str, expected: float) -> None:
+    best = best_published(reference, config)
+    cells = [bound_rad("fourbar", config, s, r, reference) / best[s, r] for s in SETS for r in RATES]
+    assert mean(cells) == pytest.approx(expected, abs=0.01)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("sensors", ["encoder_crank", "gyro_coupler"])
+def test_traces_step_by_step(reference: Path, sensors: str) -> None:
+    from hodograph.observers.linkages.config import recipe_for
+    from hodograph.observers.linkages.grid import problem_of, readings_of
+    from hodograph.observers.mechanism import MechanismEngine
+
+    path = reference / f"traces_fourbar_{sensors}_200hz_high.csv"
+    names = path.read_text(encoding="utf-8").partition("\n")[0].split(",")
+    theirs = dict(zip(names, np.loadtxt(path, delimiter=",", skiprows=1, unpack=True), strict=True))
+    for name, column in {"dekf": "DEKF", "ukf_fe": "UKF_FE", "ukf_tr": "UKF_TR"}.items():
+        case = Case("fourbar", sensors, name, 200, "high")
+        engine = MechanismEngine(problem_of(case), recipe_for(name, as_published=True), np.inf)
+        run = engine.run(readings_of(case, Source(reference)))
+        assert np.abs(run.x[:, 0] - theirs[f"{column}_theta"]).max() < 1e-6, name
+        assert np.abs(run.x[:, 1] - theirs[f"{column}_theta_dot"]).max() < 1e-5, name
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("mechanism", ["fourbar", "fivebar"])
+def test_our_truth_is_the_reference_truth(reference: Path, mechanism: str) -> None:
+    for config in ("nd2017", "head2023"):
+        ours, theirs = truth_of(mechanism, config), truth_of(mechanism, config, reference)
+        assert np.abs(ours.z - theirs.z).max() < 1e-6
+
+
+@pytest.mark.parametrize("sensors", SETS)
+def test_the_continuous_filter_does_not_diverge(sensors: str, soak: bool) -> None:
+    for mechanism in ("fourbar", "fivebar"):
+        for rate in (200, 100, 50, 20, 10) if soak else (200, 10):
+            s = score(Case(mechanism, sensors, "cekf", rate, "high"), Source())
+            assert not s.diverged, s.case
+            assert s.rms_rad < 0.25, s
+
+
+def test_smoothers() -> None:
+    from hodograph.observers.linkages.config import recipe_for
+    from hodograph.observers.linkages.grid import problem_of, readings_of
+    from hodograph.observers.mechanism import MechanismEngine
+
+    case = Case("fourbar", "encoder_crank", "force_ekf", 50, "high")
+    engine = MechanismEngine(problem_of(case), recipe_for("force_ekf", as_published=False), np.inf)
+    run = engine.run(readings_of(case, Source())[:400], for_smoother=True)
+    whole, lagged = smooth(run), smooth_fixed_lag(run, 400)
+    assert np.allclose(whole.x, lagged.x, atol=1e-9)
+    assert (whole.P[:, 0, 0] <= run.P[:, 0, 0] + 1e-12).all()
+    truth = truth_of("fourbar", "nd2017").z[:400, 0]
+    errors = [np.sqrt(np.mean((x[100:, 0] - truth[100:]) ** 2)) for x in (run.x, smooth_fixed_lag(run, 40).x, whole.x)]
+    assert errors[2] < errors[0]
+    assert errors[1] < errors[0]
+
+
+def test_the_command_prints_one_json_document() -> None:
+    result = CliRunner().invoke(
+        app,
+        ["bench", "linkages", "--mechanism", "fourbar", "--observer", "dekf,error_ekf", "--rate-hz", "200", "--json"],
+    )
+    assert result.exit_code == 0, result.output
+    rows = json.loads(result.stdout)["rows"]
+    assert len(rows) == 2 * 3 * 2
+    keys = {"mechanism", "sensors", "observer", "rate_hz", "error_level", "rms_rad", "diverged", "rtf"}
+    assert keys <= set(rows[0])
+    wrong = CliRunner().invoke(app, ["bench", "linkages", "--observer", "nobody"])
+    assert wrong.exit_code == 2
