@@ -49,9 +49,9 @@ def _cache_folder() -> Path:
     except OSError:
         parent = home
     folder = parent / f"{_KEPT}{fingerprint(ROOT)}"
-    if not folder.exists():
-        for old in parent.glob(f"{_KEPT}*"):
-            shutil.rmtree(old, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in set(parent.glob(f"{_KEPT}*")) - {folder}:
+        shutil.rmtree(old, ignore_errors=True)
     return folder
 
 
