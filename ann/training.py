@@ -39,7 +39,7 @@ class Recipe:
 RECIPES: Mapping[str, Recipe] = {
     "seed": Recipe(MemorySpec(), weight_decay=0.0, every=1, max_iter=60),
     "static": Recipe(MemorySpec((1.0,), (), hold_spikes=True)),
-    "memory": Recipe(MemorySpec((1.0,), (0.15, 0.6), hold_spikes=True)),
+    "memory": Recipe(MemorySpec((1.0,), (0.3,), hold_spikes=True)),
 }
 
 
