@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from itertools import product
 from pathlib import Path
@@ -11,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from hodograph.cli.console import print_json
 from hodograph.observers.linkages.config import CONFIGURATIONS, LEVELS, LINKAGES, RATES_HZ, SENSORS
 from hodograph.observers.linkages.grid import Case, Score, Source, run_grid
 from hodograph.observers.recipes import RECIPES
@@ -53,7 +53,7 @@ def run_bench_linkages(
         progress.print(f"report: {write_report(report, scores, config, Source(reference, seed))}")
     if as_json:
         document = {"config": config, "as_published": as_published, "rows": [s.as_json() for s in scores]}
-        sys.stdout.write(json.dumps(document) + "\n")
+        print_json(document)
         return
     for m in mechanisms:
         Console().print(_table(m, [s for s in scores if s.case.mechanism == m], rates))
