@@ -15,6 +15,8 @@ from hodograph.observers.linkages.config import CONFIGURATIONS, LEVELS, LINKAGES
 from hodograph.observers.linkages.grid import Case, Score, Source, run_grid
 from hodograph.observers.recipes import RECIPES
 
+TABLE_COLUMNS = 100
+
 
 def run_bench_linkages(
     *,
@@ -55,8 +57,9 @@ def run_bench_linkages(
         document = {"config": config, "as_published": as_published, "rows": [s.as_json() for s in scores]}
         print_json(document)
         return
+    console = Console(width=max(Console().width, TABLE_COLUMNS))  # numbers are never cut: rather a wide line
     for m in mechanisms:
-        Console().print(_table(m, [s for s in scores if s.case.mechanism == m], rates))
+        console.print(_table(m, [s for s in scores if s.case.mechanism == m], rates))
 
 
 def _chosen(option: str, text: str | None, known: list[str]) -> list[str]:
@@ -70,9 +73,10 @@ def _chosen(option: str, text: str | None, known: list[str]) -> list[str]:
 
 
 def _table(mechanism: str, scores: list[Score], rates: list[int]) -> Table:
-    table = Table(title=f"{mechanism}: RMS of the crank angle in rad, x = diverged")
-    for heading in ("sensors", "observer", "error", *(f"{r} Hz" for r in rates), "ms per 10 s"):
-        table.add_column(heading, justify="right" if heading.endswith(("Hz", "s")) and heading != "sensors" else "left")
+    table = Table(title=f"{mechanism}: RMS of the crank angle in rad, x = diverged", box=None, pad_edge=False)
+    for heading in ("sensors", "observer", "error", *(f"{r} Hz" for r in rates), "ms/10 s"):
+        numeric = heading not in ("sensors", "observer", "error")
+        table.add_column(heading, justify="right" if numeric else "left", no_wrap=True)
     keys = dict.fromkeys((s.case.sensors, s.case.observer, s.case.error_level) for s in scores)
     for key in keys:
         rows = {s.case.rate_hz: s for s in scores if (s.case.sensors, s.case.observer, s.case.error_level) == key}
