@@ -72,12 +72,38 @@ class Distance:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A thin uniform bar between two points."""
+    """A thin uniform bar between two places (points or stations of other bodies).
+
+    It keeps their distance, unless one body carries both; with `held` it leaves that to declared constraints.
+    """
 
     points: tuple[str, str]
     mass_kg: float
     length_m: float | None = None
+    held: bool = False
     kind: Literal["bar"] = "bar"
+
+
+@dataclass(frozen=True, slots=True)
+class Lamina:
+    """A flat body on three places (points or stations of other bodies) that needs no coordinates of its own.
+
+    Its frame has the origin at the first place, x towards the second, y in the plane on the side of the third, z normal
+    to it. `cg_m` is (x, y) there; `inertia_kgm2` (Ixx, Iyy, Izz) and `product_kgm2` = ∫ xy dm are about the centre of
+    gravity along those axes. A flat body has Ixx + Iyy = Izz. A real arm is thicker, Ixx + Iyy − Izz = 2 ∫ z² dm:
+    up to 5 % of Izz that part is dropped (Izz and the in-plane moments stay exact), beyond it is refused; make such a
+    body `rigid`.
+
+    It keeps the three distances, except between places of one body; with `held` it leaves them to declared constraints.
+    """
+
+    points: tuple[str, str, str]
+    mass_kg: float
+    cg_m: tuple[float, float]
+    inertia_kgm2: tuple[float, float, float]
+    product_kgm2: float = 0.0
+    held: bool = False
+    kind: Literal["lamina"] = "lamina"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +160,14 @@ class Wheel:
 
 @dataclass(frozen=True, slots=True)
 class Particle:
-    """A mass at a point."""
+    """A mass at a point or station."""
 
     point: str
     mass_kg: float
     kind: Literal["particle"] = "particle"
 
 
-Body = Bar | PlanarBody | RigidBody | Wheel | Particle
+Body = Bar | Lamina | PlanarBody | RigidBody | Wheel | Particle
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +189,16 @@ class UnitVector:
 
 @dataclass(frozen=True, slots=True)
 class DotProduct:
-    """Two directions keep their scalar product; `value` by default that of the design position."""
+    """Two directions keep their scalar product; `value` by default that of the design position.
+
+    `input` names an addition to it that the caller sets, with its rate and acceleration: a rack that slides along a
+    vector of the chassis.
+    """
 
     a: str
     b: str
     value: float | None = None
+    input: str | None = None
     kind: Literal["dot"] = "dot"
 
 

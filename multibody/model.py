@@ -11,7 +11,7 @@ from hodograph.multibody.algebra import Array, place_at
 from hodograph.multibody.assembly import Assembly, assemble
 from hodograph.multibody.coordinates import Coordinates, lay_out
 from hodograph.multibody.inertia import Inertia, inertia_of
-from hodograph.multibody.mechanism import Guided, Mechanism, PointForce, Torque
+from hodograph.multibody.mechanism import DotProduct, Guided, Mechanism, PointForce, Torque
 from hodograph.multibody.rows import Row, all_rows
 from hodograph.multibody.tables import Index, Rows, Tables, Work, work_for
 from hodograph.multibody.tabulate import (
@@ -136,7 +136,7 @@ def build(mechanism: Mechanism) -> Model:
 
 
 def _input_names(mechanism: Mechanism) -> tuple[str, ...]:
-    used = [c.input for c in mechanism.constraints.values() if isinstance(c, Guided)]
+    used = [c.input for c in mechanism.constraints.values() if isinstance(c, Guided | DotProduct)]
     used += [f.input for f in mechanism.forces.values() if isinstance(f, PointForce | Torque)]
     return tuple(dict.fromkeys(name for name in used if name))
 
