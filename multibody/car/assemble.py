@@ -1,7 +1,7 @@
 """From a vehicle to a mechanism: 67 coordinates, 53 constraints, 14 degrees of freedom, whatever the suspension.
 
-Only the chassis, the rack and the four knuckles have coordinates: a point and three vectors (the rack shares those of the
-chassis). Hard points are stations, arms are laminae on three of them, links bars on two.
+Only the chassis, the rack and the four knuckles have coordinates: a point and three vectors (the rack shares those of
+the chassis). Hard points are stations, arms are laminae on three of them, links bars on two.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hodograph.multibody.algebra import Array
-from hodograph.multibody.car.suspension import DoubleWishbone, MacPherson, Rod, Vec3, arm_axes
 from hodograph.multibody.car.suspension import Arm as ArmData
-from hodograph.multibody.car.vehicle import CORNERS, Corner, Vehicle
+from hodograph.multibody.car.suspension import DoubleWishbone, MacPherson, Rod, Vec3, arm_axes
+from hodograph.multibody.car.vehicle import CORNERS, AntiRollBar, Corner, Damper, Spring, Vehicle
 from hodograph.multibody.mechanism import (
     Bar,
     Body,
@@ -123,7 +123,7 @@ def add_corner(parts: Parts, corner: Corner) -> None:
 
 
 def _add_arm(parts: Parts, corner: str, which: str, arm: ArmData, front_m: Vec3, rear_m: Vec3, ball_m: Vec3) -> None:
-    """The arm keeps the lengths of its two legs itself. A lamina's x runs from its first place to the second: backward."""
+    """The arm keeps the lengths of its two legs itself; a lamina's x runs from the first place to the second: back."""
     front = parts.station(f"{corner}_{which}_front", "chassis", front_m)
     rear = parts.station(f"{corner}_{which}_rear", "chassis", rear_m)
     ball = parts.station(f"{corner}_{which}_ball", f"{corner}_knuckle", ball_m)
@@ -158,12 +158,6 @@ def _add_link(parts: Parts, corner: str, rod: Rod | None, inner_m: Vec3, outer_m
         parts.bodies[f"{corner}_tie_rod"] = Bar((inner, outer), rod.mass_kg)
 
 
-def seat(parts: Parts, corner: Corner, name: str, on: str, position_m: Vec3) -> str:
-    """A station on an arm or the knuckle; on an arm it is moved along the normal into the plane of the arm."""
-    at = seat_in_plane_m(corner, on, position_m)
-    return parts.station(f"{corner.name}_{name}", f"{corner.name}_{on}", at)
-
-
 def seat_in_plane_m(corner: Corner, on: str, position_m: Vec3) -> Array:
     """Where a seat comes to lie: on a flat arm in its plane, on a knuckle where it was given."""
     at = np.array(position_m)
@@ -175,14 +169,25 @@ def seat_in_plane_m(corner: Corner, on: str, position_m: Vec3) -> Array:
     return np.asarray(at - ((at - np.array(front)) @ normal) * normal, dtype=np.float64)
 
 
-def frame_of(vehicle: Vehicle) -> Mechanism:
+def line_ends(parts: Parts, corner: Corner, name: str, part: Spring | Damper | AntiRollBar) -> tuple[str, str]:
+    """Stations at both ends of a spring, damper or bar link: its own, or those of the spring."""
+    ends = (f"{corner.name}_{name}_lower", f"{corner.name}_{name}_upper")
+    if part.on is None or part.lower_m is None or part.upper_m is None:
+        return line_ends(parts, corner, "spring", corner.axle.spring)
+    parts.station(ends[0], f"{corner.name}_{part.on}", seat_in_plane_m(corner, part.on, part.lower_m))
+    parts.station(ends[1], "chassis", part.upper_m)
+    return ends
+
+
+def frame_parts(vehicle: Vehicle) -> Parts:
     """The car without any force but its weight."""
     parts = Parts(vehicle.chassis.origin_height_m)
     add_chassis(parts, vehicle)
     add_rack(parts, vehicle)
     for name in CORNERS:
         add_corner(parts, vehicle.corner(name))
-    return finished(parts, vehicle, vehicle.name, degrees_of_freedom=14)
+        line_ends(parts, vehicle.corner(name), "spring", vehicle.corner(name).axle.spring)
+    return parts
 
 
 def finished(parts: Parts, vehicle: Vehicle, name: str, degrees_of_freedom: int | None = None) -> Mechanism:

@@ -1,7 +1,7 @@
 """What a suspension does with its wheel: pose over bump and rack travel of one corner on a chassis that stands still.
 
-Newton on the constraints of the corner's own model; bump is the height of the point of the knuckle that touches the road
-in the design position, as in seed 003, ch. 2 (f₆ there as a plain height condition).
+Newton on the constraints of the corner's own model; bump is the height of the point of the knuckle that touches the
+road in the design position, as in seed 003, ch. 2 (f₆ there as a plain height condition).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hodograph.multibody.car.assemble import (
     add_rack,
     axes_names,
     finished,
-    seat,
+    line_ends,
 )
 from hodograph.multibody.car.vehicle import Corner, Vehicle
 from hodograph.multibody.kernels.constraints import evaluate, set_guides
@@ -69,18 +69,9 @@ def corner_model(vehicle: Vehicle, name: str) -> Model:
         add_rack(parts, vehicle)
     corner = vehicle.corner(name)
     add_corner(parts, corner)
-    add_lines(parts, corner)
+    line_ends(parts, corner, "spring", corner.axle.spring)
+    line_ends(parts, corner, "damper", corner.axle.damper)
     return build(finished(parts, vehicle, f"{vehicle.name} {name}", degrees_of_freedom=2))
-
-
-def add_lines(parts: Parts, corner: Corner) -> None:
-    """Stations at the ends of spring and damper: `{c}_spring_lower`, `{c}_spring_upper`, and so on."""
-    axle = corner.axle
-    for name, part in (("spring", axle.spring), ("damper", axle.damper), ("bar", axle.anti_roll_bar)):
-        if part is None or part.on is None or part.lower_m is None or part.upper_m is None:
-            continue
-        seat(parts, corner, f"{name}_lower", part.on, part.lower_m)
-        parts.station(f"{corner.name}_{name}_upper", "chassis", part.upper_m)
 
 
 @dataclass(slots=True)
@@ -177,12 +168,12 @@ class CornerKinematics:
             if np.abs(step).max() < TOLERANCE_M:
                 return q
         raise MechanismError(
-            f"{self.model.mechanism.name}: no position with {1e3 * bump_m:.1f} mm bump and {1e3 * rack_m:.1f} mm of rack"
+            f"{self.model.mechanism.name}: no position at {1e3 * bump_m:.1f} mm bump, {1e3 * rack_m:.1f} mm rack"
         )
 
     @property
     def _design_ground_z(self) -> float:
-        return self._start[self.model.index(f"{self.corner.name}_W.z")] - self.radius_m
+        return float(self._start[self.model.index(f"{self.corner.name}_W.z")]) - self.radius_m
 
     def _pose(self, q: Array, bump_m: float, rack_m: float) -> WheelPose:
         name, side = self.corner.name, self.corner.sign

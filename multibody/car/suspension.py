@@ -1,7 +1,7 @@
 """Suspensions as data: hard points of the left side in the body axes, and the parts that hang on them.
 
-Every point is given in metres, x forward, y left, z up, origin in the middle of the rear axle at the height of the wheel
-centres. The right side is the mirror image.
+Every point is given in metres, x forward, y left, z up, origin in the middle of the rear axle at the height of the
+wheel centres. The right side is the mirror image.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ def require_left(part: object) -> None:
         if not (field.name.endswith("_m") and isinstance(value, tuple) and len(value) == 3):
             continue
         if max(map(abs, value)) > FARTHEST_M:
-            raise ValueError(f"{field.name} = {list(value)} is more than {FARTHEST_M:.0f} m away: are these millimetres?")
+            raise ValueError(
+                f"{field.name} = {list(value)} is more than {FARTHEST_M:.0f} m away: are these millimetres?"
+            )
         if value[1] < 0.0:
             raise ValueError(f"{field.name} = {list(value)} lies on the right (y < 0); give the left side")
 
@@ -45,9 +47,9 @@ def mirrored(point_m: Vec3) -> Vec3:
 class Arm:
     """A wishbone as a flat body through its three joints.
 
-    Its axes: origin at the front inner joint, x forward along the hinge (from the rear to the front inner joint), y outboard
-    in the plane of the arm, z normal to it. `cg_m` is (x, y) there, so x is negative between the joints. Inertias are about
-    the centre of gravity; Ixx + Iyy = Izz within 5 %. `product_kgm2` is ∫ xy dm.
+    Its axes: origin at the front inner joint, x forward along the hinge (from the rear to the front inner joint), y
+    outboard in the plane of the arm, z normal to it. `cg_m` is (x, y) there, so x is negative between the joints.
+    Inertias are about the centre of gravity; Ixx + Iyy = Izz within 5 %. `product_kgm2` is ∫ xy dm.
     """
 
     mass_kg: float
@@ -171,7 +173,7 @@ def arm_axes(front_m: Vec3, rear_m: Vec3, ball_m: Vec3) -> Array:
 
 
 def mirror_points(part: T) -> T:
-    """The same part on the right: every hard point of a dataclass mirrored, knuckles with their inertia, arms as they are.
+    """The same part on the right: every hard point mirrored, knuckles with their inertia, arms as they are.
 
     Arms are flat and described in axes of their own that mirror along with their joints.
     """

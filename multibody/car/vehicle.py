@@ -1,8 +1,8 @@
 """A vehicle as data: what `vehicles/*.toml` says, read into frozen dataclasses.
 
 Axes are those of ISO 8855 (x forward, y left, z up) with the origin in the middle of the rear axle at the height of the
-wheel centres, in the design position: the car standing on a flat road. Everything of an axle describes its left side; the
-right is the mirror image, except for what a table `right` gives anew, also written as its mirror image on the left.
+wheel centres, in the design position: the car standing on a flat road. Everything of an axle describes its left side;
+the right is the mirror image, except for what a table `right` gives anew, also written as its mirror image on the left.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def _require_all_or_none(*given: object) -> None:
 class Chassis:
     """The sprung body with everything on it that is no part of suspension or wheels; driver and fuel included.
 
-    `products_kgm2` are ∫ xy dm, ∫ xz dm, ∫ yz dm about the centre of gravity. `origin_height_m` is the height of the body
-    origin (the rear wheel centres) above the road in the design position.
+    `products_kgm2` are ∫ xy dm, ∫ xz dm, ∫ yz dm about the centre of gravity. `origin_height_m` is the height of the
+    body origin (the rear wheel centres) above the road in the design position.
     """
 
     mass_kg: float
@@ -59,8 +59,8 @@ class Chassis:
 class Spring:
     """A coil spring from a seat `on` an arm or the knuckle (`lower_m`) to the chassis (`upper_m`).
 
-    How much it is compressed in the design position: `free_length_m`, or the force there `load_n`, or neither: then it is
-    chosen so that the car stands still in the design position. A seat on an arm is moved along the arm's normal into
+    How much it is compressed in the design position: `free_length_m`, or the force there `load_n`, or neither: then it
+    is chosen so that the car stands still in the design position. A seat on an arm is moved along the arm's normal into
     its plane, because arms are flat.
     """
 
@@ -150,7 +150,9 @@ class RoadWheel:
         for name in ("mass_kg", "spin_inertia_kgm2", "transverse_inertia_kgm2"):
             require_positive(name, getattr(self, name))
         if self.spin_inertia_kgm2 > 2.0 * self.transverse_inertia_kgm2:
-            raise ValueError("spin_inertia_kgm2 is more than twice transverse_inertia_kgm2: no wheel is flatter than flat")
+            raise ValueError(
+                "spin_inertia_kgm2 is more than twice transverse_inertia_kgm2: no wheel is flatter than flat"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,7 +251,26 @@ class Steering:
 
 
 @dataclass(frozen=True, slots=True)
-class Drive:
+class Air:
+    """Drag at a point of the body, lift at the axles: coefficient times frontal area; downforce is negative."""
+
+    drag_area_m2: float
+    centre_m: Vec3
+    lift_area_front_m2: float = 0.0
+    lift_area_rear_m2: float = 0.0
+    density_kgpm3: float = 1.2
+
+    def __post_init__(self) -> None:
+        _ = self.aerodynamics
+
+    @property
+    def aerodynamics(self) -> Aerodynamics:
+        """The same as the force law wants it."""
+        return Aerodynamics(self.drag_area_m2, self.lift_area_front_m2, self.lift_area_rear_m2, self.density_kgpm3)
+
+
+@dataclass(frozen=True, slots=True)
+class DrivenAxles:
     """Which axles are driven, each through a differential; the torque is the sum at the wheels of the axle."""
 
     rear: Differential | None = None
@@ -266,9 +287,8 @@ class Vehicle:
     front: Axle
     rear: Axle
     steering: Steering
-    drive: Drive
-    aero: Aerodynamics | None = None
-    aero_centre_m: Vec3 | None = None
+    drive: DrivenAxles
+    aero: Air | None = None
     gravity_mps2: float = 9.81
 
     def __post_init__(self) -> None:
@@ -277,8 +297,8 @@ class Vehicle:
         x, _, z = self.rear.wheel_centre_m
         if max(abs(x), abs(z)) > 1e-6:
             raise ValueError(
-                f"rear.wheel_centre_m is {list(self.rear.wheel_centre_m)}: x and z must be 0, for the body origin is the "
-                "middle of the rear axle at the height of the wheel centres; shift all points"
+                f"rear.wheel_centre_m is {list(self.rear.wheel_centre_m)}: x and z must be 0, for the body origin is "
+                "the middle of the rear axle at the height of the wheel centres; shift all points"
             )
         if not self.front.wheel_centre_m[0] > 0.5:
             raise ValueError("front.wheel_centre_m: the front axle must lie ahead of the rear one (x forward, metres)")
@@ -316,4 +336,3 @@ def shipped_vehicles() -> tuple[str, ...]:
     folder = files("hodograph.vehicles")
     found = [f for f in folder.iterdir() if f.name.endswith(".toml") and "[front.suspension]" in f.read_text("utf-8")]
     return tuple(sorted(f.name.removesuffix(".toml") for f in found))
-
