@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import cos
 
 import numpy as np
 
@@ -28,6 +29,8 @@ from hodograph.multibody.model import Model, build
 
 TOLERANCE_M = 1e-12
 LARGEST_STEP_M = 0.01
+LARGEST_JUMP = 0.15
+"""A coordinate that moves by more within such a step has jumped to another way of closing the suspension."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +93,12 @@ class CornerKinematics:
         model = corner_model(vehicle, name)
         corner = vehicle.corner(name)
         kin = CornerKinematics(vehicle, corner, model, model.start_q, np.zeros(3))
-        arm = np.array([0.0, 0.0, -kin.radius_m])
+        arm = np.array([0.0, 0.0, -kin.height_m])
         kin._ground = np.asarray(kin.axes(model.start_q).T @ arm, dtype=np.float64)
         return kin
 
     @property
-    def radius_m(self) -> float:
+    def height_m(self) -> float:
         """Height of the wheel centre above the road in the design position."""
         return self.vehicle.chassis.origin_height_m + self.corner.axle.wheel_centre_m[2]
 
@@ -157,14 +160,19 @@ class CornerKinematics:
         weights = np.array([1.0, *self._ground])
         dense[n - 2, height] = weights
         dense[n - 1, self.model.index(f"{self.corner.name}_spin")] = 1.0
-        q = q.copy()
+        before, q = q, q.copy()
         for _ in range(30):
             evaluate(rows, q, branch, guide, jac, phi[: n - 2])
             dense[row_of, rows.col] = jac
             phi[n - 2] = weights @ q[height] - bump_m - self._design_ground_z
             phi[n - 1] = q[self.model.index(f"{self.corner.name}_spin")]
-            step = np.linalg.solve(dense, phi)
+            try:
+                step = np.linalg.solve(dense, phi)
+            except np.linalg.LinAlgError:
+                break
             q -= step
+            if np.abs(q - before).max() > LARGEST_JUMP:
+                break
             if np.abs(step).max() < TOLERANCE_M:
                 return q
         raise MechanismError(
@@ -173,7 +181,7 @@ class CornerKinematics:
 
     @property
     def _design_ground_z(self) -> float:
-        return float(self._start[self.model.index(f"{self.corner.name}_W.z")]) - self.radius_m
+        return float(self._start[self.model.index(f"{self.corner.name}_W.z")]) - self.height_m
 
     def _pose(self, q: Array, bump_m: float, rack_m: float) -> WheelPose:
         name, side = self.corner.name, self.corner.sign
@@ -188,7 +196,7 @@ class CornerKinematics:
         top = f"{name}_upper_ball" if kind == "double_wishbone" else f"{name}_strut_top"
         own = f"{name}_damper_lower" in self.model.mechanism.stations
         return WheelPose(
-            bump_m, rack_m, centre, centre - self.radius_m * up, axes, axes @ self.axes(self._start).T,
+            bump_m, rack_m, centre, centre - self.height_m / cos(self.corner.camber_rad) * up, axes, axes @ self.axes(self._start).T,
             -side * heading, float(-side * np.arcsin(axis[2])), heading,
             np.array([self._at(f"{name}_lower_ball", q) - lift, self._at(top, q) - lift]),
             self._length(f"{name}_spring", q), self._length(f"{name}_damper" if own else f"{name}_spring", q),

@@ -63,11 +63,12 @@ def _spring(model: Model, corner: str, q: Array) -> Array:
 
 def _wheel(model: Model, vehicle: Vehicle, corner: str, q: Array) -> Array:
     """Generalised force of one newton upwards where the wheel touches the road, carried by the knuckle."""
-    radius_m = vehicle.chassis.origin_height_m + vehicle.corner(corner).axle.wheel_centre_m[2]
+    height_m = vehicle.chassis.origin_height_m + vehicle.corner(corner).axle.wheel_centre_m[2]
     first = [model.index(f"{v}.x") for v in axes_names(corner)]
     axes = np.column_stack([q[i : i + 3] for i in first])
     forward = np.cross(axes[:, 1], np.array([0.0, 0.0, 1.0]))
-    arm = axes.T @ (-radius_m * np.cross(forward / np.linalg.norm(forward), axes[:, 1]))
+    up = np.cross(forward / np.linalg.norm(forward), axes[:, 1])
+    arm = axes.T @ (-height_m / up[2] * up)
     out = np.zeros(len(q))
     out[model.index(f"{corner}_W.z")] = 1.0
     for i, a in zip(first, arm, strict=True):
