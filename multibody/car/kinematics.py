@@ -196,7 +196,8 @@ class CornerKinematics:
         top = f"{name}_upper_ball" if kind == "double_wishbone" else f"{name}_strut_top"
         own = f"{name}_damper_lower" in self.model.mechanism.stations
         return WheelPose(
-            bump_m, rack_m, centre, centre - self.height_m / cos(self.corner.camber_rad) * up, axes, axes @ self.axes(self._start).T,
+            bump_m, rack_m, centre, centre - self.height_m / cos(self.corner.camber_rad) * up, axes,
+            axes @ self.axes(self._start).T,
             -side * heading, float(-side * np.arcsin(axis[2])), heading,
             np.array([self._at(f"{name}_lower_ball", q) - lift, self._at(top, q) - lift]),
             self._length(f"{name}_spring", q), self._length(f"{name}_damper" if own else f"{name}_spring", q),

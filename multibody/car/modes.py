@@ -6,6 +6,7 @@ The road is slippery for this, so that the tyres carry only vertical load: how a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 from scipy.linalg import eig
@@ -44,7 +45,7 @@ def ride_modes(vehicle: Vehicle) -> tuple[Mode, ...]:
     state = car.settle()
     car.stepper.load_wheels(state)
     s = sensitivity(car.model, state, work=car.stepper.work)
-    values, left, right = eig(s.zdd_z, left=True, right=True)
+    values, left, right = cast("tuple[Array, Array, Array]", eig(s.zdd_z, left=True, right=True))
     found = []
     for value, row, shape in zip(values, left.T, right.T, strict=True):
         omega = np.sqrt(max(-value.real, 0.0))
