@@ -188,11 +188,12 @@ def _loads(r: VehicleReport) -> Iterator[Finding]:
 
 def _ride(r: VehicleReport) -> Iterator[Finding]:
     for mode in r.modes:
-        hop = mode.name.startswith("wheel hop")
-        low, high = (6.0, 25.0) if hop else (0.8, 6.0)
-        yield _judge("ride", f"{mode.name} {mode.frequency_hz:.2f} Hz", mode.frequency_hz, low, high)
-        text = f"{mode.name} damped {mode.damping:.2f} of critical"
-        yield _judge("ride", text, mode.damping, 0.1, 0.9, level="note")
+        low, high = (6.0, 25.0) if mode.name.startswith("wheel hop") else (0.8, 6.0)
+        text = f"{mode.name} {mode.frequency_hz:.2f} Hz, damped {mode.damping:.2f} of critical"
+        if low <= mode.frequency_hz <= high:
+            yield _judge("ride", text, mode.damping, 0.1, 0.9, level="note")
+        else:
+            yield Finding("warning", "ride", f"{text}; usual is {low:g} to {high:g} Hz")
     if len(r.modes) != 7:
         yield Finding("warning", "ride", f"{len(r.modes)} ride modes instead of 7: a corner has no stiffness")
     front, rear = r.roll_stiffness_nmprad("front"), r.roll_stiffness_nmprad("rear")
