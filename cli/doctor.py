@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,7 +75,7 @@ def _corner_table(r: VehicleReport) -> Table:
     table.add_column("")
     for name in CORNERS:
         table.add_column(name, justify="right")
-    rows = {
+    rows: dict[str, Callable[[str], str]] = {
         "wheel load N": lambda c: f"{r.standing.wheel_n[c]:.0f}",
         "spring load N": lambda c: f"{r.design.spring_n[c]:.0f}",
         "motion ratio": lambda c: f"{r.corners[c].motion_ratio:.3f}",

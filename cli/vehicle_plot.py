@@ -211,7 +211,7 @@ def _view(axes: Axes, report: VehicleReport, lines: list[Line], name: str, i: in
 
 
 def _space(axes: Any, report: VehicleReport, lines: list[Line]) -> None:
-    from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+    from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
 
     for line in [*body_lines(report.vehicle), *lines]:
         colour = COLOURS.get(line.part, "0.75")

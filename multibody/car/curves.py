@@ -74,7 +74,7 @@ def corner_figures(vehicle: Vehicle, name: str, load_n: float) -> CornerFigures:
     rate = axle.spring.rate_npm * ratio**2 - load_n * bend  # d(spring · ratio)/d(bump)
     tyre = axle.tyre.stiffness_npm
     bar = axle.anti_roll_bar
-    on_spring = bar is not None and bar.on is None
+    bar_ratio = -(ahead.bar_m - back.bar_m) / (2.0 * PROBE_M)
     seat_m = axle.spring.lower_m
     moved = float(np.linalg.norm(np.array(seat_m) - seat_in_plane_m(kin.corner, axle.spring.on, seat_m)))
     return CornerFigures(
@@ -84,7 +84,7 @@ def corner_figures(vehicle: Vehicle, name: str, load_n: float) -> CornerFigures:
         ratio,
         rate,
         rate * tyre / (rate + tyre),
-        2.0 * bar.rate_npm * ratio**2 if bar is not None and on_spring else 0.0,
+        2.0 * bar.rate_npm * bar_ratio**2 if bar is not None else 0.0,
         (ahead.toe_rad - back.toe_rad) / (2.0 * PROBE_M),
         (ahead.camber_rad - back.camber_rad) / (2.0 * PROBE_M),
         roll_centre_height_m(ahead, back, here),
