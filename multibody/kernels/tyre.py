@@ -9,6 +9,11 @@ seed eq. 5.32-5.37 with the derivative replaced by F/s (5.41), and carpinelli (4
 length is C_slip/c at small slip and shrinks towards F/c when the tyre slides, so that a locked tyre keeps its
 deflection instead of winding up. The equation is linear over a step and solved exactly. At rest w = v_n: the tyre is a
 spring and damper that creeps by v_n F/dF0.
+
+As printed, a tyre that does not roll would also relax while it trembles far below the friction limit, and a car on a
+slope would walk down with every oscillation. So w is multiplied by the share of sliding: 1 when the tyre rolls, or when
+sticking would need the full friction force; 0 when it does not roll and would need clearly less. This changes no steady
+force, and F·v + d(½ c x²)/dt = −d ẋ² − (w/K) F² ≤ 0 stays true: the tyre is passive.
 """
 
 from __future__ import annotations
@@ -51,6 +56,15 @@ NO_LOAD_N = 1e-6
 TRAIL_SPEED_MPS = 0.2
 """The pneumatic trail lies behind the motion: it changes side with the rolling direction and fades out around zero."""
 
+STICKS, SLIDES = 0.7, 1.0
+"""Share of the friction force below which a tyre that does not roll only stretches, and from which on it slides."""
+
+AT_REST_MPS = 1e-6
+"""Rolling speeds below this are none."""
+
+LEAST_SHARE = 1e-3
+"""Of sliding; above zero because the solution divides by the rate."""
+
 ALIKE = 1e-9
 """Slips below this have no direction: both axes count the same."""
 
@@ -91,6 +105,35 @@ def deflected(
     x1 = x0 + (drive - rate * x0) * reach
     damping = secant_n * inverse * (c * reach + d * (1.0 - rate * reach))
     return x1, c * x1 + d * (drive - rate * x1), damping
+
+
+@inlined_inner
+def smooth_step(x: float) -> float:
+    """0 below 0, 1 above 1, a cubic between."""
+    x = min(max(x, 0.0), 1.0)
+    return x * x * (3.0 - 2.0 * x)
+
+
+@inlined_inner
+def sliding_share(slip_mps: float, roll_mps: float, sticking_n: float, friction_n: float) -> float:
+    """How much of the relaxation acts: all of it while the slip velocity is below the rolling speed."""
+    slip = slip_mps / sqrt(roll_mps * roll_mps + AT_REST_MPS * AT_REST_MPS)
+    if slip <= 1.0:
+        return 1.0
+    sliding = smooth_step((sticking_n / friction_n - STICKS) / (SLIDES - STICKS))
+    return max(1.0 - smooth_step(0.5 * (slip - 1.0)) * (1.0 - sliding), LEAST_SHARE)
+
+
+@inlined_inner
+def stuck_force(c: float, d: float, x0: float, slip_mps: float, tau: float) -> float:
+    """Force after tau if the tyre did nothing but stretch."""
+    return c * (x0 - slip_mps * tau) - d * slip_mps
+
+
+@inlined_inner
+def length(x: float, y: float) -> float:
+    """√(x² + y²)."""
+    return sqrt(x * x + y * y)
 
 
 @inlined_inner
@@ -209,12 +252,16 @@ def tyre_response(
     if par[TYRE_KIND] == TMEASY:
         forward = roll_mps
         secant, wx, wy, vsy, peak_x, peak_y, slip = tmeasy(par, q, vsx, vy_mps, roll_mps, gamma_rad)
-        x1, fx, bx = deflected(secant, vsx, wx, 0.0, cx, dx, x0_m, tau_s)
-        y1, fy, by = deflected(secant, vsy, wy, 0.0, cy, dy, y0_m, tau_s)
+        needed = length(stuck_force(cx, dx, x0_m, vsx, tau_s), stuck_force(cy, dy, y0_m, vsy, tau_s))
+        share = sliding_share(length(vsx, vsy), roll_mps, needed, secant * length(vsx / wx, vsy / wy))
+        x1, fx, bx = deflected(secant, vsx, share * wx, 0.0, cx, dx, x0_m, tau_s)
+        y1, fy, by = deflected(secant, vsy, share * wy, 0.0, cy, dy, y0_m, tau_s)
     else:
         forward = vx_mps
         kx, ky, w, slip_x, slip_y, peak_x, peak_y, slip = magic(par, q, vsx, vy_mps, vx_mps, gamma_rad)
         load = par[TYRE_FRICTION] * fz_n
+        needed = length(stuck_force(cx, dx, x0_m, slip_x, tau_s), stuck_force(cy, dy, y0_m, slip_y, tau_s))
+        w *= sliding_share(length(slip_x, slip_y), roll_mps, needed, length(kx * slip_x, ky * slip_y) / w)
         x1, fx, bx = deflected(kx, slip_x, w, load * par[TYRE_CURVE_X + CURVE_SHIFT_FORCE], cx, dx, x0_m, tau_s)
         y1, fy, by = deflected(ky, slip_y, w, load * par[TYRE_CURVE_Y + CURVE_SHIFT_FORCE], cy, dy, y0_m, tau_s)
     hold = within(cx * x1, cy * y1, peak_x, peak_y)
