@@ -168,7 +168,8 @@ def tmeasy(
     # √((r Ω ŝ)² + v_n²) in place of r|Ω| ŝ + v_n: the same at rest, smooth there, and exact at speed
     wx = sqrt(roll * roll * hat_x * hat_x + v_n * v_n)
     wy = sqrt(roll * roll * hat_y * hat_y + v_n * v_n)
-    vsy = vy - par[TYRE_CAMBER_SLIP] * sin(gamma) * wy / hat_y
+    # Camber and ply-steer pull only while the tyre rolls: w − v_n, not w, else a standing car would creep sideways.
+    vsy = vy - par[TYRE_CAMBER_SLIP] * sin(gamma) * (wy - v_n) / hat_y
     sx, sy = vsx / wx, vsy / wy
     square = sx * sx + sy * sy
     cos2 = (sx * sx + ALIKE * ALIKE) / (square + 2.0 * ALIKE * ALIKE)
@@ -207,8 +208,9 @@ def magic(
     x, y = TYRE_CURVE_X, TYRE_CURVE_Y
     mu, v_n = par[TYRE_FRICTION], par[TYRE_STANDSTILL_SPEED]
     w = sqrt(vx * vx + v_n * v_n)
-    slip_x = vsx - par[x + CURVE_SHIFT_SLIP] * w
-    slip_y = vy - (par[y + CURVE_SHIFT_SLIP] + par[TYRE_CAMBER_SLIP] * sin(gamma)) * w
+    rolling = w - v_n
+    slip_x = vsx - par[x + CURVE_SHIFT_SLIP] * rolling
+    slip_y = vy - (par[y + CURVE_SHIFT_SLIP] + par[TYRE_CAMBER_SLIP] * sin(gamma)) * rolling
     peak_x, peak_y = mu * quadratic(par, x + CURVE_PEAK, q), mu * quadratic(par, y + CURVE_PEAK, q)
     slope_x, slope_y = quadratic(par, x + CURVE_SLOPE, q), quadratic(par, y + CURVE_SLOPE, q)
     theta_x, theta_y = slip_x / w * slope_x / peak_x, slip_y / w * slope_y / peak_y
