@@ -409,6 +409,12 @@ def test_camber_pushes_to_where_the_wheel_leans(tyre: Tyre) -> None:
     assert tyre_force(tyre_row(tyre), 2000.0, 0.0, 0.0, 0.0, 0.01, 0.0, 0.0, 0.1)[1] == pytest.approx(0.0, abs=0.05)
 
 
+@pytest.mark.parametrize("tyre", [TMEASY, SHIFTED], ids=lambda t: t.kind)
+def test_camber_and_shifts_do_not_move_a_standing_tyre(tyre: Tyre) -> None:
+    fx, fy, mz, _, _ = tyre_force(tyre_row(tyre), 2000.0, 0.0, 0.0, 0.0, 0.05, 0.0, 0.0, 600.0)
+    assert (fx, fy, mz) == pytest.approx((0.0, 0.0, 0.0), abs=1e-9)
+
+
 @KINDS
 def test_a_slippery_road_keeps_the_stiffness_and_scales_the_limit(tyre: Tyre) -> None:
     ice = replace(tyre, friction=0.2)

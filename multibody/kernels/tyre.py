@@ -131,6 +131,12 @@ def stuck_force(c: float, d: float, x0: float, slip_mps: float, tau: float) -> f
 
 
 @inlined_inner
+def rolling_mps(reference_mps: float, v_n: float) -> float:
+    """The reference speed without its fictitious part: what only pulls while rolling must not move a standing car."""
+    return reference_mps - v_n * v_n / reference_mps
+
+
+@inlined_inner
 def length(x: float, y: float) -> float:
     """√(x² + y²)."""
     return sqrt(x * x + y * y)
@@ -168,8 +174,7 @@ def tmeasy(
     # √((r Ω ŝ)² + v_n²) in place of r|Ω| ŝ + v_n: the same at rest, smooth there, and exact at speed
     wx = sqrt(roll * roll * hat_x * hat_x + v_n * v_n)
     wy = sqrt(roll * roll * hat_y * hat_y + v_n * v_n)
-    # Camber and ply-steer pull only while the tyre rolls: w − v_n, not w, else a standing car would creep sideways.
-    vsy = vy - par[TYRE_CAMBER_SLIP] * sin(gamma) * (wy - v_n) / hat_y
+    vsy = vy - par[TYRE_CAMBER_SLIP] * sin(gamma) * rolling_mps(wy, v_n) / hat_y
     sx, sy = vsx / wx, vsy / wy
     square = sx * sx + sy * sy
     cos2 = (sx * sx + ALIKE * ALIKE) / (square + 2.0 * ALIKE * ALIKE)
@@ -208,7 +213,7 @@ def magic(
     x, y = TYRE_CURVE_X, TYRE_CURVE_Y
     mu, v_n = par[TYRE_FRICTION], par[TYRE_STANDSTILL_SPEED]
     w = sqrt(vx * vx + v_n * v_n)
-    rolling = w - v_n
+    rolling = rolling_mps(w, v_n)
     slip_x = vsx - par[x + CURVE_SHIFT_SLIP] * rolling
     slip_y = vy - (par[y + CURVE_SHIFT_SLIP] + par[TYRE_CAMBER_SLIP] * sin(gamma)) * rolling
     peak_x, peak_y = mu * quadratic(par, x + CURVE_PEAK, q), mu * quadratic(par, y + CURVE_PEAK, q)
@@ -261,7 +266,7 @@ def tyre_response(
     else:
         forward = vx_mps
         kx, ky, w, slip_x, slip_y, peak_x, peak_y, slip = magic(par, q, vsx, vy_mps, vx_mps, gamma_rad)
-        load = par[TYRE_FRICTION] * fz_n
+        load = par[TYRE_FRICTION] * fz_n * rolling_mps(w, par[TYRE_STANDSTILL_SPEED]) / w
         needed = length(stuck_force(cx, dx, x0_m, slip_x, tau_s), stuck_force(cy, dy, y0_m, slip_y, tau_s))
         w *= sliding_share(length(slip_x, slip_y), roll_mps, needed, length(kx * slip_x, ky * slip_y) / w)
         x1, fx, bx = deflected(kx, slip_x, w, load * par[TYRE_CURVE_X + CURVE_SHIFT_FORCE], cx, dx, x0_m, tau_s)
