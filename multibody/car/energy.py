@@ -85,7 +85,6 @@ def turning_radps(model: Model, names: tuple[str, str, str], q: Array, qd: Array
 def _wheel_powers(car: Car, drive: Drive) -> dict[str, Array]:
     model, run = car.model, drive.trajectory
     body = turning_radps(model, CHASSIS_AXES, run.q, run.qd)
-    left = run.q[:, model.index("ey.x") :][:, :3]
     kinds = ("tyres_vertical", "tyres_slip", "rolling_resistance", "brakes", "drive")
     total = {kind: np.zeros(len(run.t_s)) for kind in kinds}
     for k, name in enumerate(model.wheel_names):
@@ -103,7 +102,7 @@ def _wheel_powers(car: Car, drive: Drive) -> dict[str, Array]:
         total["tyres_slip"] += (plane * speed).sum(axis=1) + row[:, MZ] * (normal * wheel).sum(axis=1)
         total["rolling_resistance"] -= row[:, DRAG] * (wheel * axis).sum(axis=1)
         total["brakes"] -= row[:, BRAKE] * spin
-        total["drive"] += row[:, DRIVE] * ((wheel * axis).sum(axis=1) - (body * left).sum(axis=1))
+        total["drive"] += row[:, DRIVE] * ((wheel - body) * axis).sum(axis=1)
     return total
 
 

@@ -66,7 +66,7 @@ LEAST_SHARE = 1e-3
 """Of sliding; above zero because the solution divides by the rate."""
 
 LOCKED = 0.03
-"""A tyre that rolls with less than this share of its slip velocity counts as locked; up to slip 1 forces change < 0.1 %."""
+"""Share of the slip velocity below which the rolling of a tyre does not count; forces up to slip 1 change < 0.1 %."""
 
 ALIKE = 1e-9
 """Slips below this have no direction: both axes count the same."""
@@ -178,8 +178,8 @@ def tmeasy(
     vsy = vy - par[TYRE_CAMBER_SLIP] * sin(gamma) * rolling_mps(wy, v_n) / hat_y
     # √((r Ω ŝ)² + v_n²) in place of r|Ω| ŝ + v_n: the same at rest, smooth there, and exact at speed. The share of the
     # slip velocity keeps slips below 1/LOCKED: where a wheel locks while the tyre slides askew, the force turns from
-    # weighted slips to true ones over a range of wheel speed that grows with the sliding, not within v_n. There it would
-    # jump by a sixth over a millimetre per second, and Newton goes round in circles.
+    # weighted slips to true ones over a range of wheel speed that grows with the sliding, not within v_n, where it
+    # would jump by a sixth over a millimetre per second and Newton would go round in circles.
     least = v_n * v_n + LOCKED * LOCKED * (vsx * vsx + vsy * vsy)
     wx = sqrt(roll * roll * hat_x * hat_x + least)
     wy = sqrt(roll * roll * hat_y * hat_y + least)
