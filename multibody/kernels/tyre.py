@@ -65,6 +65,9 @@ AT_REST_MPS = 1e-6
 LEAST_SHARE = 1e-3
 """Of sliding; above zero because the solution divides by the rate."""
 
+LOCKED = 0.03
+"""Share of the slip velocity below which the rolling of a tyre does not count; forces up to slip 1 change < 0.1 %."""
+
 ALIKE = 1e-9
 """Slips below this have no direction: both axes count the same."""
 
@@ -171,10 +174,15 @@ def tmeasy(
     x, y = TYRE_CURVE_X, TYRE_CURVE_Y
     hat_x, hat_y, mu = par[TYRE_HAT_X], par[TYRE_HAT_Y], par[TYRE_FRICTION]
     v_n = par[TYRE_STANDSTILL_SPEED]
-    # √((r Ω ŝ)² + v_n²) in place of r|Ω| ŝ + v_n: the same at rest, smooth there, and exact at speed
-    wx = sqrt(roll * roll * hat_x * hat_x + v_n * v_n)
     wy = sqrt(roll * roll * hat_y * hat_y + v_n * v_n)
     vsy = vy - par[TYRE_CAMBER_SLIP] * sin(gamma) * rolling_mps(wy, v_n) / hat_y
+    # √((r Ω ŝ)² + v_n²) in place of r|Ω| ŝ + v_n: the same at rest, smooth there, and exact at speed. The share of the
+    # slip velocity keeps slips below 1/LOCKED: where a wheel locks while the tyre slides askew, the force turns from
+    # weighted slips to true ones over a range of wheel speed that grows with the sliding, not within v_n, where it
+    # would jump by a sixth over a millimetre per second and Newton would go round in circles.
+    least = v_n * v_n + LOCKED * LOCKED * (vsx * vsx + vsy * vsy)
+    wx = sqrt(roll * roll * hat_x * hat_x + least)
+    wy = sqrt(roll * roll * hat_y * hat_y + least)
     sx, sy = vsx / wx, vsy / wy
     square = sx * sx + sy * sy
     cos2 = (sx * sx + ALIKE * ALIKE) / (square + 2.0 * ALIKE * ALIKE)
