@@ -112,6 +112,7 @@ def test_a_car_that_is_wrong_is_told_so() -> None:
     wrong = replace(good, front=front, steering=replace(good.steering, rack_m_per_rad=-0.0095, travel_m=0.4))
     told = [(f.level, f.text) for f in examine(wrong).findings if f.level != "ok"]
     text = " | ".join(f"{level}: {text}" for level, text in told)
+    assert "warning: fl spring: 1500 N in the design position, 28" in text
     assert "warning: stands" in text
     assert "check spring loads" in text
     assert "warning: steering wheel to the left turns the wheels to the right" in text

@@ -170,6 +170,14 @@ def _axle(corner: str) -> str:
 def _loads(r: VehicleReport) -> Iterator[Finding]:
     share = 100.0 * r.design.front_share
     yield _judge("static loads", f"{share:.1f} % of the weight in front", share, 30.0, 70.0)
+    for name in CORNERS:
+        spring, needed_n = r.vehicle.corner(name).axle.spring, r.design.spring_n[name]
+        given_n = spring.load_n
+        if spring.free_length_m is not None:
+            given_n = spring.rate_npm * (spring.free_length_m - r.corners[name].spring_m)
+        if given_n is not None and abs(given_n - needed_n) > 0.1 * needed_n:
+            text = f"{name} spring: {given_n:.0f} N in the design position, {needed_n:.0f} N would carry the car there"
+            yield Finding("warning", "static loads", text)
     if r.standing is not None:
         yield from _standing_loads(r, r.standing)
 
