@@ -132,6 +132,7 @@ def build(mechanism: Mechanism) -> Model:
     assembly = assemble(coordinates, rows, row_tables, inertia)
     rolling = gather_rolling(coordinates, numbers)
     symbolic = pattern(n, row_tables, inertia, springs, rolling.pairs())
+    row_tables = tabulate_rows(rows, numbers, symbolic.rank())
     jacobian = _both_branches(row_tables, assembly)
     tables = Tables(
         row_tables,

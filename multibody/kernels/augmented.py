@@ -25,7 +25,7 @@ def refactor(tables: Tables, work: Work, penalty: Array, h: float, q: Array, qd:
     """W = M + h/2 C + h²/4 K + Jᵀ p J at the evaluated q."""
     w = work.w
     add_mass(tables.mass, tables.factor, q, w)
-    add_tangents(tables.loads, q, qd, 0.25 * h * h, 0.5 * h, w)
+    add_tangents(tables.loads, q, qd, 0.25 * h * h, 0.5 * h, work.probe[0], w)
     if len(tables.rolling.wheel) > 0:
         rolling_tangents(
             tables.rolling, work.wheels, work.road, work.inputs, h, q, qd, 0.25 * h * h, 0.5 * h, w

@@ -78,7 +78,7 @@ def dependent_step(
     force_change(tables.loads, tables.mass, work.inputs, q, qd, qd, work.a, work.b)
     rolling_change(tables, work, h, q, qd, qd, work.a, work.b)
     add_mass(tables.mass, tables.factor, q, work.w)
-    add_tangents(tables.loads, q, qd, h * h, h, work.w)
+    add_tangents(tables.loads, q, qd, h * h, h, work.probe[0], work.w)
     rolling_tangents(tables.rolling, work.wheels, work.road, work.inputs, h, q, qd, h * h, h, work.w)
     for i in range(n):
         work.b[i] = h * work.force[i] + h * h * work.b[i]
