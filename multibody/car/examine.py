@@ -17,7 +17,7 @@ from hodograph.multibody.car.curves import (
     corner_frequency_hz,
     steer_curves,
 )
-from hodograph.multibody.car.modes import Mode, ride_modes
+from hodograph.multibody.car.modes import RideMode, ride_modes
 from hodograph.multibody.car.statics import StaticLoads, static_loads
 from hodograph.multibody.car.vehicle import CORNERS, Vehicle
 from hodograph.multibody.model import Model
@@ -55,7 +55,7 @@ class VehicleReport:
     standing: Standing
     corners: Mapping[str, CornerFigures]
     steer: SteerCurves
-    modes: tuple[Mode, ...]
+    modes: tuple[RideMode, ...]
     findings: tuple[Finding, ...]
 
     @property
@@ -85,7 +85,7 @@ def examine(vehicle: Vehicle, on_stage: OnStage = lambda stage: None) -> Vehicle
     corners = {name: corner_figures(vehicle, name, design.spring_n[name]) for name in CORNERS}
     steer = steer_curves(vehicle)
     on_stage("linearising")
-    modes = ride_modes(vehicle)
+    modes = ride_modes(car)
     bare = VehicleReport(vehicle, car.model, design, standing, corners, steer, modes, ())
     return VehicleReport(vehicle, car.model, design, standing, corners, steer, modes, tuple(_findings(bare)))
 
@@ -188,10 +188,10 @@ def _loads(r: VehicleReport) -> Iterator[Finding]:
 
 def _ride(r: VehicleReport) -> Iterator[Finding]:
     for mode in r.modes:
-        low, high = (6.0, 25.0) if mode.name.startswith("wheel hop") else (0.8, 6.0)
-        text = f"{mode.name} {mode.frequency_hz:.2f} Hz, damped {mode.damping:.2f} of critical"
+        low, high = (0.8, 6.0) if mode.name in ("heave", "pitch", "roll") else (6.0, 25.0)
+        text = f"{mode.name} {mode.frequency_hz:.2f} Hz, damped {mode.damping_ratio:.2f} of critical"
         if low <= mode.frequency_hz <= high:
-            yield _judge("ride", text, mode.damping, 0.1, 0.9, level="note")
+            yield _judge("ride", text, mode.damping_ratio, 0.1, 0.9, level="note")
         else:
             yield Finding("warning", "ride", f"{text}; usual is {low:g} to {high:g} Hz")
     if len(r.modes) != 7:
@@ -266,7 +266,7 @@ def report_document(r: VehicleReport) -> dict[str, Any]:
         "wheel_load_n": dict(r.standing.wheel_n),
         "design": {"wheel_load_n": dict(r.design.wheel_n), "spring_load_n": dict(r.design.spring_n)},
         "standing": {"rise_m": r.standing.rise_m, "roll_rad": r.standing.roll_rad, "pitch_rad": r.standing.pitch_rad},
-        "modes": [{"name": m.name, "frequency_hz": m.frequency_hz, "damping": m.damping} for m in r.modes],
+        "modes": [{"name": m.name, "frequency_hz": m.frequency_hz, "damping": m.damping_ratio} for m in r.modes],
         "roll_stiffness_nmprad": {axle: r.roll_stiffness_nmprad(axle) for axle in ("front", "rear")},
         "corners": {name: _corner_document(c) for name, c in r.corners.items()},
         "steering": {
