@@ -9,12 +9,13 @@ import numpy as np
 
 from hodograph.core.frames import Array
 from hodograph.observers.kernels.cekf import Riccati, run_cekf
+from hodograph.observers.kernels.dependent import Wide, run_dependent
 from hodograph.observers.kernels.ekf import EkfSetting, Rows, run_ekf
 from hodograph.observers.kernels.plant import Node
 from hodograph.observers.kernels.ukf import Swarm, UkfSetting, run_ukf
 from hodograph.observers.kernels.unscented import Points
 from hodograph.observers.plant import make_linear, make_node, make_plant
-from hodograph.observers.recipes import Ekf, Recipe, Ukf
+from hodograph.observers.recipes import Dependent, Ekf, Recipe, Ukf
 
 if TYPE_CHECKING:
     from hodograph.observers.mechanism import Problem
@@ -177,6 +178,32 @@ class CekfFamily(Family):
         )  # fmt: skip
 
 
+class DependentFamily(Family):
+    """Filters on all coordinates; the node keeps the core of their covariance."""
+
+    def __init__(self, problem: Problem, recipe: Dependent, gate: float, force: Any) -> None:
+        super().__init__(problem, force)
+        n, d, m = problem.model.n, len(self.node.theta), len(problem.sensors.rows)
+        size, full = len(self.node.P), 2 * n + d
+        square = (full, full)
+        free = np.ones(n)
+        free[problem.model.independent] = 0.0
+        self.iterated, self.gate = int(recipe.iterated), gate
+        self.rows = make_rows(n, m, full)
+        self.full = self.node._replace(P=np.zeros(square), L=np.zeros(square))
+        self.wide = Wide(
+            np.zeros((size, full)), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square),
+            np.zeros(full), np.zeros(full), free, np.zeros(m),
+        )  # fmt: skip
+
+    def run(self, readings: Array, first: int, end: int, t_s: float, h_s: float, out: Outputs) -> int:
+        """A whole grid, or one correction."""
+        return run_dependent(
+            self.plant, self.force, self.iterated, self.gate, self.sensors, readings, first, end, self.node,
+            self.linear, self.full, self.rows, self.wide, t_s, h_s, out.x, out.P,
+        )  # fmt: skip
+
+
 def _copy(node: Node) -> Node:
     return Node(*(a.copy() for a in node))
 
@@ -187,4 +214,6 @@ def family_of(problem: Problem, recipe: Recipe, gate: float, force: Any) -> Fami
         return EkfFamily(problem, recipe, gate, force)
     if isinstance(recipe, Ukf):
         return UkfFamily(problem, recipe, gate, force)
+    if isinstance(recipe, Dependent):
+        return DependentFamily(problem, recipe, gate, force)
     return CekfFamily(problem, gate, force)

@@ -72,7 +72,18 @@ class Cekf:
     """
 
 
-Recipe = Ekf | Ukf | Cekf
+@dataclass(frozen=True, slots=True)
+class Dependent:
+    """Filters on all coordinates [q, qd] with the constraints as measurements, forward Euler.
+
+    SCKF: first the sensors, then the constraints with fading noise. `iterated` (DIEKFpm): both together, repeated from
+    the prior.
+    """
+
+    iterated: bool = False
+
+
+Recipe = Ekf | Ukf | Cekf | Dependent
 
 RECIPES: dict[str, Recipe] = {
     "dekf": Ekf(Steps.EULER, Transition.CONSTANT),
@@ -84,6 +95,8 @@ RECIPES: dict[str, Recipe] = {
         Steps.INDEX3, Transition.FIRST_ORDER, tangent=True, acceleration_error=True, adaptive=True
     ),
     "cekf": Cekf(),
+    "sckf": Dependent(),
+    "diekf_pm": Dependent(iterated=True),
     "ukf_fe": Ukf(Steps.EULER),
     "ukf_tr": Ukf(Steps.TRAPEZOIDAL),
     "srukf": Ukf(Steps.TRAPEZOIDAL, square_root=True),
