@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from math import exp, inf, log
+from math import exp, log
 from pathlib import Path
 
 import numpy as np
 
 from hodograph.core.errors import MissingExtraError
 from hodograph.observers.linkages.bound import bound_rad
-from hodograph.observers.linkages.config import RATES_HZ, SENSORS, STEP_S, recipe_for
-from hodograph.observers.linkages.grid import Case, Score, Source, problem_of, readings_of
+from hodograph.observers.linkages.config import RATES_HZ, SENSORS, STEP_S
+from hodograph.observers.linkages.grid import Case, Score, Source, engine_of, problem_of, readings_of
 from hodograph.observers.linkages.truth import truth_of
-from hodograph.observers.mechanism import MechanismEngine
 from hodograph.observers.tools import observability
 
 _COLOURS = tuple(
@@ -98,9 +97,7 @@ def _draw_error(path: Path, scores: list[Score], source: Source) -> None:
     picked = [c for c in picked if c.error_level == picked[0].error_level and c.observer == picked[-1].observer]
     figure, axes = _figure(len(picked))
     for axis, case in zip(axes[0], picked, strict=True):
-        run = MechanismEngine(problem_of(case), recipe_for(case.observer, as_published=False), inf).run(
-            readings_of(case, source)
-        )
+        run = engine_of(case).run(readings_of(case, source))
         truth = truth_of(case.mechanism, case.config, source.reference).z
         t_s = STEP_S * np.arange(1, len(truth) + 1)
         band = 1.96 * np.sqrt(run.P[:, 0, 0])

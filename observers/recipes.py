@@ -31,8 +31,8 @@ class Ekf:
 
     `tangent`: error-state correction along the tangent, accelerations kept. `acceleration_error`: disturbances are
     estimated as acceleration errors and fed back through Rᵀ M R, noise per step (as published). `adaptive`: the plant
-    noise follows the corrections over a window of 50 steps. `still_start`: the dynamics begin with zero acceleration
-    and zero multipliers whatever the state (as published).
+    noise follows the last 50 corrections, within bounds; `unbounded` as published. `still_start`: the dynamics begin
+    with zero acceleration and zero multipliers whatever the state (as published).
     """
 
     steps: Steps
@@ -40,6 +40,7 @@ class Ekf:
     tangent: bool = False
     acceleration_error: bool = False
     adaptive: bool = False
+    unbounded: bool = False
     still_start: bool = False
 
 
@@ -73,6 +74,16 @@ class Cekf:
 
 
 @dataclass(frozen=True, slots=True)
+class PublishedCekf:
+    """The continuous EKF step for step as published, on whole grids only: it reads within its steps.
+
+    `per_step`: the spectral density of a sensor is its variance times the step (2017), else its variance (2023).
+    """
+
+    per_step: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Dependent:
     """Filters on all coordinates [q, qd] with the constraints as measurements, forward Euler.
 
@@ -83,7 +94,7 @@ class Dependent:
     iterated: bool = False
 
 
-Recipe = Ekf | Ukf | Cekf | Dependent
+Recipe = Ekf | Ukf | Cekf | PublishedCekf | Dependent
 
 RECIPES: dict[str, Recipe] = {
     "dekf": Ekf(Steps.EULER, Transition.CONSTANT),

@@ -153,8 +153,7 @@ def run_cekf_published(
     """All steps of a grid; returns the steps done. H of the Riccati equation is at the old state, that of the gain at
     the state predicted by forward Euler.
     """
-    n, f, z = len(node.q), len(plant.noise_zdd), plant.work.independent
-    m = len(readings[0])
+    n, f, m = len(node.q), len(plant.noise_zdd), len(readings[0])
     for k in range(len(readings)):
         now, values = t_s + k * h, readings[k]
         printed_transition(plant, node, trial, linear, r, now)

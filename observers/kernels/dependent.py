@@ -1,205 +1,41 @@
-"""Filters on all coordinates x = [q, qd, θ], whose constraints Φ and Φ_dot are measurements without error.
+"""The filters on all coordinates x = [q, qd, θ], for which constraints are measurements without error.
 
-SCKF (seed 002, eq. 3.100-3.110): first the sensors, then the constraints, in rounds whose noise fades. DIEKFpm (3.111):
-sensors and constraints together, iterated from the prior. A state that obeys the constraints has a covariance of rank
-2f, P = Tᵀ p T with the tangent T = d[q, qd, θ]/d[z, zd, θ], and it is kept as its core p.
-
-Where a correction has moved the state along T the constraints have turned: read with such a P they would be news about
-the motion, and each round would take variance from it. So before constraints are imposed the dependent coordinates get
-a variance that dwarfs P (as in the toolbox of 2023): they give way, z and zd stay. And every round starts from the same
-P, so that only the last linearisation counts.
+SCKF (seed 002, eq. 3.100-3.110): first the sensors, then the constraints in rounds whose noise fades. DIEKFpm (3.111):
+sensors and constraints together, iterated from the prior. See `constrained` for how P survives the constraints.
 """
 
 from __future__ import annotations
 
-from math import exp, sin
-from math import cos as cosine
-from typing import Any, NamedTuple
+from typing import Any
 
 from hodograph.multibody.compiling import inner, njit
-from hodograph.multibody.kernels.constraints import choose_branches, rates
-from hodograph.multibody.kernels.dynamics import configure, lagrange
+from hodograph.multibody.kernels.constraints import choose_branches
+from hodograph.multibody.kernels.dynamics import lagrange
 from hodograph.multibody.tables import Array
-from hodograph.observers.kernels.algebra import finite, innovation_var, joseph_row, propagate, tidy
+from hodograph.observers.kernels.algebra import FAILED_STEPS, finite, joseph_row, propagate, tidy
+from hodograph.observers.kernels.constrained import (
+    ROUNDS,
+    Wide,
+    constrain,
+    copy,
+    hold,
+    lean,
+    move,
+    narrow,
+    place,
+    read,
+    release,
+    stand,
+    violation,
+    widen,
+)
 from hodograph.observers.kernels.ekf import USED, Rows, update_rows, write_state
-from hodograph.observers.kernels.plant import Linear, Node, Plant, linearise, load_disturbances, process_noise
+from hodograph.observers.kernels.plant import Linear, Node, Plant, load_disturbances, process_noise
 from hodograph.sensors.kernels import ACCELERATION, SensorTable, difference, measure, measure_jacobians
 
-FREEDOM = 100.0  # variance of the dependent coordinates over the largest in P
-WEAKENING, FADING = 0.1, 10.0  # ξ₀ = 0.1 Φ_x P Φ_xᵀ, ξ ← ξ e⁻¹⁰ (eq. 3.106, 3.110)
-TOLERANCE = 1e-11
-ROUNDS = 30
-SETTLED = 1e-9  # last step of an iterated update, in standard deviations of the prior
-
-
-class Wide(NamedTuple):
-    """Buffers of a filter on M = 2n + d coordinates; N = 2f + d."""
-
-    T: Array  # (N, M) tangent
-    F: Array  # (M, M)
-    Q: Array  # (M, M)
-    prior: Array  # (M, M) what each round starts from
-    spare: Array  # (M, M)
-    x: Array  # (M,) prior of an iterated update
-    row: Array  # (M,) one constraint
-    free: Array  # (n,) 1 for dependent coordinates
-    heard: Array  # (m,) readings that passed the gate
-
-
-@inner
-def stand(plant: Plant, force: Any, node: Node, linear: Linear, wide: Wide, t_s: float) -> None:
-    """Linearise at a consistent node: exact accelerations, their derivatives, and the tangent."""
-    linearise(plant, force, node, t_s, linear)
-    n, f = len(node.q), len(linear.null)
-    for i in range(n):
-        node.qdd[i] = linear.spare_qdd[i]
-    for k in range(f):
-        for i in range(n):
-            wide.T[k, i] = wide.T[f + k, n + i] = linear.null[k, i]
-            wide.T[k, n + i] = linear.velocity[k, i]
-    for k in range(len(node.theta)):
-        wide.T[2 * f + k, 2 * n + k] = 1.0
-
-
-@inner
-def widen(core: Array, wide: Wide, out: Array) -> None:
-    """out = Tᵀ core T."""
-    size, full = wide.T.shape
-    for a in range(size):
-        for j in range(full):
-            s = 0.0
-            for b in range(size):
-                s += core[a, b] * wide.T[b, j]
-            wide.spare[a, j] = s
-    for i in range(full):
-        for j in range(i + 1):
-            s = 0.0
-            for a in range(size):
-                s += wide.T[a, i] * wide.spare[a, j]
-            out[i, j] = out[j, i] = s
-
-
-@inner
-def narrow(plant: Plant, P: Array, n: int, core: Array) -> None:
-    """core = the rows and columns of z, zd and θ of P."""
-    z, f = plant.work.independent, len(plant.work.independent)
-    for i in range(len(core)):
-        a = z[i] if i < f else (n + z[i - f] if i < 2 * f else 2 * n + i - 2 * f)
-        for j in range(len(core)):
-            b = z[j] if j < f else (n + z[j - f] if j < 2 * f else 2 * n + j - 2 * f)
-            core[i, j] = P[a, b]
-
-
-@inner
-def release(P: Array, free: Array) -> None:
-    """Let the dependent coordinates give way to the constraints."""
-    largest, n = 0.0, len(free)
-    for i in range(2 * n):
-        largest = max(largest, P[i, i])
-    for i in range(n):
-        P[i, i] += FREEDOM * largest * free[i]
-        P[n + i, n + i] += FREEDOM * largest * free[i]
-
-
-@inner
-def violation(plant: Plant, node: Node, t_s: float) -> float:
-    """Norm of Φ and Φ_dot at the node; leaves both with the Jacobian behind."""
-    tables, work = plant.tables, plant.work
-    choose_branches(tables.rows, node.q, work.branch)
-    configure(tables, work, t_s, node.q)
-    rates(tables.rows, work.jac, work.guide, node.qd, work.rate)
-    total = 0.0
-    for i in range(len(work.phi)):
-        total += work.phi[i] * work.phi[i] + work.rate[i] * work.rate[i]
-    norm: float = total**0.5
-    return norm
-
-
-@inner
-def constraint_row(plant: Plant, node: Node, i: int, of_rate: int, row: Array) -> float:
-    """row = dΦ_i/dx or dΦ_dot_i/dx after `violation`, all zero for an idle row; returns the value."""
-    rows, work, n = plant.tables.rows, plant.work, len(node.q)
-    for j in range(len(row)):
-        row[j] = 0.0
-    shift = n if of_rate == 1 else 0
-    for a in range(rows.start[i], rows.start[i + 1]):
-        row[shift + rows.col[a]] += work.jac[a]
-    if of_rate == 0:
-        value: float = work.phi[i]
-        return value
-    for k in range(len(work.branch)):
-        angle = rows.angle[k, 2]
-        moved = rows.amplitude[k] * node.qd[angle]
-        if work.branch[k] == 1:
-            if rows.angle[k, 0] == i:
-                row[angle] += moved * sin(node.q[angle])
-            elif rows.angle[k, 1] == i:
-                return 0.0
-        elif rows.angle[k, 1] == i:
-            row[angle] += moved * cosine(node.q[angle])
-        elif rows.angle[k, 0] == i:
-            return 0.0
-    for a in range(rows.start[i], rows.start[i + 1]):
-        for t in range(rows.tri_start[a], rows.tri_start[a + 1]):
-            row[rows.tri_col[t]] += rows.tri_val[t] * node.qd[rows.col[a]]
-    rate: float = work.rate[i]
-    return rate
-
-
-@inner
-def constrain(plant: Plant, node: Node, P: Array, rows: Rows, wide: Wide, weakening: float) -> None:
-    """Φ and Φ_dot as measurements, row by row: updates P and rows.dx, which starts as prior minus node (eq. 3.107-9)."""
-    for of_rate in range(2):
-        for i in range(len(plant.work.phi)):
-            gap = -constraint_row(plant, node, i, of_rate, wide.row)
-            spread, scale = innovation_var(P, wide.row, 0.0), 0.0
-            for j in range(len(P)):
-                scale += wide.row[j] * wide.row[j] * P[j, j]
-                gap -= wide.row[j] * rows.dx[j]
-            if not spread > 1e-11 * scale:
-                continue  # idle, or told by other rows already
-            joseph_row(P, wide.row, weakening * spread, rows.K, rows.g)
-            for j in range(len(P)):
-                rows.dx[j] += rows.K[j] * gap
-
-
-@inner
-def move(node: Node, dx: Array, share: float) -> None:
-    """node += share · dx."""
-    n = len(node.q)
-    for i in range(n):
-        node.q[i] += share * dx[i]
-        node.qd[i] += share * dx[n + i]
-    for k in range(len(node.theta)):
-        node.theta[k] += share * dx[2 * n + k]
-
-
-@inner
-def copy(source: Array, target: Array) -> None:
-    """target = source, both (M, M)."""
-    for i in range(len(source)):
-        for j in range(len(source)):
-            target[i, j] = source[i, j]
-
-
-@inner
-def impose(plant: Plant, node: Node, P: Array, rows: Rows, wide: Wide, t_s: float) -> bool:
-    """The smoothly constrained update: rounds of constraints with fading noise, each from the same P, until they hold."""
-    release(P, wide.free)
-    copy(P, wide.prior)
-    weakening = WEAKENING
-    for _ in range(ROUNDS):
-        if not violation(plant, node, t_s) < 1e100:
-            return False
-        copy(wide.prior, P)
-        for j in range(len(P)):
-            rows.dx[j] = 0.0
-        constrain(plant, node, P, rows, wide, weakening)
-        move(node, rows.dx, 1.0)
-        weakening *= exp(-FADING)
-        if violation(plant, node, t_s) <= TOLERANCE:
-            return True
-    return False
+LOOSE = 1e-3  # an iterated update ends when the constraints hold to this, as published
+FULL_STEPS = 5  # then steps are halved
+SECOND_ORDER = 0.5
 
 
 @inner
@@ -252,11 +88,11 @@ def predict_dependent(
 
 
 @inner
-def finish(
-    plant: Plant, force: Any, node: Node, linear: Linear, P: Array, rows: Rows, wide: Wide, t_s: float
-) -> bool:
+def finish(plant: Plant, force: Any, node: Node, linear: Linear, P: Array, rows: Rows, wide: Wide, t_s: float) -> bool:
     """Impose the constraints, keep the core of P, and linearise for what comes next."""
-    if not impose(plant, node, P, rows, wide, t_s):
+    release(P, wide.free)
+    copy(P, wide.prior)
+    if not hold(plant, node, P, rows, wide, t_s):
         return False
     narrow(plant, P, len(node.q), node.P)
     if not tidy(node.P, node.L, node.counts):
@@ -288,6 +124,72 @@ def sensor_rows(
 
 
 @inner
+def chain(rows: Rows, wide: Wide, i: int, out: Array) -> None:
+    """out = row i of H Tᵀ."""
+    for k in range(len(out)):
+        s = 0.0
+        for j in range(wide.T.shape[1]):
+            s += rows.H[i, j] * wide.T[k, j]
+        out[k] = s
+
+
+@inner
+def reads_accelerations(sensors: SensorTable, first: int, end: int) -> bool:
+    """Whether a row needs qdd."""
+    found = False
+    for i in range(first, end):
+        found = found or sensors.kind[i] == ACCELERATION
+    return found
+
+
+@inner
+def doubt(
+    plant: Plant,
+    force: Any,
+    sensors: SensorTable,
+    noisy: SensorTable,
+    first: int,
+    end: int,
+    node: Node,
+    linear: Linear,
+    rows: Rows,
+    wide: Wide,
+    t_s: float,
+) -> None:
+    """noisy.var = σ² + ½ tr(h_xx P h_xx P): a row is not trusted beyond what its linearisation over P is worth.
+
+    h_xx from the change of H Tᵀ over one standard deviation along each column of the core's factor.
+    """
+    size, L = len(node.P), node.L
+    with_qdd = reads_accelerations(sensors, first, end)
+    read(node, wide.x)
+    sensor_rows(plant, sensors, first, end, node, linear, rows)
+    for i in range(first, end):
+        chain(rows, wide, i, wide.chained[i])
+        noisy.var[i] = sensors.var[i]
+    for k in range(size):
+        for j in range(len(wide.x)):
+            s = 0.0
+            for b in range(size):
+                s += L[b, k] * wide.T[b, j]
+            wide.fan[k, j] = s
+    for k in range(size):
+        place(node, wide.x)
+        move(node, wide.fan[k], 1.0)
+        lean(plant, force, node, linear, wide, with_qdd, t_s)
+        sensor_rows(plant, sensors, first, end, node, linear, rows)
+        for i in range(first, end):
+            chain(rows, wide, i, wide.change)
+            for c in range(size):
+                s = 0.0
+                for b in range(size):
+                    s += (wide.change[b] - wide.chained[i, b]) * L[b, c]
+                noisy.var[i] += SECOND_ORDER * s * s
+    place(node, wide.x)
+    lean(plant, force, node, linear, wide, with_qdd, t_s)
+
+
+@inner
 def reread(sensors: SensorTable, first: int, end: int, node: Node, P: Array, rows: Rows, wide: Wide) -> None:
     """The readings once more with the linearisation at the node; rows.dx starts as prior minus node."""
     for i in range(first, end):
@@ -315,40 +217,33 @@ def iterate(
     wide: Wide,
     t_s: float,
 ) -> bool:
-    """The iterated update with h' = [h, Φ, Φ_dot]: Gauss-Newton from the prior, so only the last H and Φ_x count."""
-    n, full = len(node.q), len(P)
-    for i in range(n):
-        wide.x[i], wide.x[n + i] = node.q[i], node.qd[i]
-    for k in range(len(node.theta)):
-        wide.x[2 * n + k] = node.theta[k]
+    """The iterated update with h' = [h, Φ, Φ_dot]: Gauss-Newton from the prior, so only the last H and Φ_x count.
+
+    As published it is over when the constraints hold loosely. Going on to the most likely point would be worse: where
+    a sensor hardly sees the motion the posterior has two humps, and that point may lie in the wrong one.
+    """
+    read(node, wide.x)
     release(P, wide.free)
     copy(P, wide.prior)
-    accelerometers = False
-    for i in range(first, end):
-        accelerometers = accelerometers or sensors.kind[i] == ACCELERATION
+    share, with_qdd = 1.0, reads_accelerations(sensors, first, end)
     for round_ in range(ROUNDS):
-        if round_ > 0:
-            if accelerometers:
-                linearise(plant, force, node, t_s, linear)
-                for i in range(n):
-                    node.qdd[i] = linear.spare_qdd[i]
-            sensor_rows(plant, sensors, first, end, node, linear, rows)
-        if not violation(plant, node, t_s) < 1e100:
-            return False
+        if with_qdd and round_ > 0:
+            stand(plant, force, node, linear, wide, t_s)
+        sensor_rows(plant, sensors, first, end, node, linear, rows)
+        violation(plant, node, t_s)
         copy(wide.prior, P)
-        for i in range(n):
-            rows.dx[i], rows.dx[n + i] = wide.x[i] - node.q[i], wide.x[n + i] - node.qd[i]
-        for k in range(len(node.theta)):
-            rows.dx[2 * n + k] = wide.x[2 * n + k] - node.theta[k]
+        read(node, rows.dx)
+        for j in range(len(P)):
+            rows.dx[j] = wide.x[j] - rows.dx[j]
         reread(sensors, first, end, node, P, rows, wide)
         constrain(plant, node, P, rows, wide, 0.0)
-        step = 0.0
-        for j in range(full):
-            step = max(step, abs(rows.dx[j]) / (wide.prior[j, j] ** 0.5 + 1e-300))
-        move(node, rows.dx, 1.0 if round_ < 10 else 0.5)
-        if step <= SETTLED:
+        if round_ >= FULL_STEPS:
+            share *= 0.5
+        move(node, rows.dx, share)
+        off = violation(plant, node, t_s)
+        if not off > LOOSE:
             break
-    return True
+    return finite(node.q) and finite(node.qd)
 
 
 @inner
@@ -358,6 +253,7 @@ def correct_dependent(
     iterated: int,
     gate: float,
     sensors: SensorTable,
+    noisy: SensorTable,
     first: int,
     end: int,
     values: Array,
@@ -369,9 +265,10 @@ def correct_dependent(
     t_s: float,
 ) -> int:
     """One reading, then (SCKF) or together with (DIEKFpm) the constraints. The verdict, −1 when the state is lost."""
+    doubt(plant, force, sensors, noisy, first, end, node, linear, rows, wide, t_s)
     widen(node.P, wide, full.P)
     sensor_rows(plant, sensors, first, end, node, linear, rows)
-    verdict = update_rows(sensors, first, end, values, gate, full, rows)
+    verdict = update_rows(noisy, first, end, values, gate, full, rows)
     if verdict != USED:
         return verdict
     if iterated == 0:
@@ -381,7 +278,7 @@ def correct_dependent(
             y, S = rows.innovation[i], rows.innovation_var[i]
             wide.heard[i] = values[i - first] if y * y / S <= gate else 1e300  # not heard
         widen(node.P, wide, full.P)
-        if not iterate(plant, force, sensors, first, end, node, linear, full.P, rows, wide, t_s):
+        if not iterate(plant, force, noisy, first, end, node, linear, full.P, rows, wide, t_s):
             return -1
     return verdict if finish(plant, force, node, linear, full.P, rows, wide, t_s) else -1
 
@@ -393,6 +290,7 @@ def run_dependent(
     iterated: int,
     gate: float,
     sensors: SensorTable,
+    noisy: SensorTable,
     readings: Array,
     first: int,
     end: int,
@@ -413,14 +311,16 @@ def run_dependent(
     for k in range(steps):
         now = t_s + k * h
         if end == 0 and not predict_dependent(plant, force, node, linear, full.P, rows, wide, now, h):
+            node.counts[FAILED_STEPS] += 1.0
             return k
         some = False
         for i in range(m):
             some = some or readings[k, i] == readings[k, i]
         if some or end > 0:
             code = correct_dependent(
-                plant, force, iterated, gate, sensors, first, last, readings[k], node, linear, full, rows, wide, now + h
-            )
+                plant, force, iterated, gate, sensors, noisy, first, last, readings[k], node, linear, full, rows, wide,
+                now + h,
+            )  # fmt: skip
             if end > 0:
                 return code
             if code < 0:
