@@ -126,10 +126,8 @@ def uncertainty_for(
     """Plant noise and disturbances of a named observer in this problem."""
     density = density_zdd(mechanism, configuration, level)
     disturbances: tuple[Disturbance, ...] = ()
-    if observer == "error_ekf_fe":
+    if observer in ("error_ekf_fe", "error_ekf_adaptive"):
         disturbances = unknown_force(model, _FE_VAR[mechanism], PRIOR_STD)
-    elif observer == "error_ekf_adaptive":
-        disturbances = unknown_force(model, density, PRIOR_STD)
     elif observer.startswith(("force_", "shaping_")):
         scale = weight_moment(model)
         time_s = tuning.shaping_time_s if observer.startswith("shaping_") else None
@@ -141,8 +139,15 @@ def uncertainty_for(
     return Uncertainty(density, PRIOR_STD, PRIOR_STD, disturbances)
 
 
-def published_cekf(mechanism: str, sensors: str, configuration: Configuration, level: str) -> Uncertainty:
-    """Plant noise and start of the published CEKF, tuned by hand to keep its covariance positive for a while."""
+def published_uncertainty(
+    observer: str, mechanism: str, sensors: str, model: Model, configuration: Configuration, level: str
+) -> Uncertainty | None:
+    """Plant noise and start of the toolbox where its observer needs others than ours: adaptation and CEKF."""
+    if observer == "error_ekf_adaptive":
+        density = density_zdd(mechanism, configuration, level)
+        return Uncertainty(density, PRIOR_STD, PRIOR_STD, unknown_force(model, density, PRIOR_STD))
+    if observer != "cekf":
+        return None
     small = Uncertainty(0.0, 1.3e-5**0.5, 1.3e-3**0.5)
     if configuration.name == "head2023":
         if mechanism == "fourbar":

@@ -19,7 +19,7 @@ from hodograph.observers.linkages.config import (
     TUNING,
     Tuning,
     delivered,
-    published_cekf,
+    published_uncertainty,
     recipe_for,
     sensors_on,
     uncertainty_for,
@@ -81,8 +81,11 @@ def problem_of(case: Case, tuning: Tuning = TUNING, *, as_published: bool = Fals
     model = wrong_model(case.mechanism, configuration, case.error_level)
     sensors = sensors_on(model, case.mechanism, case.sensors, configuration)
     uncertainty = uncertainty_for(case.observer, case.mechanism, model, configuration, case.error_level, tuning)
-    if as_published and case.observer == "cekf":
-        uncertainty = published_cekf(case.mechanism, case.sensors, configuration, case.error_level)
+    if as_published:
+        theirs = published_uncertainty(
+            case.observer, case.mechanism, case.sensors, model, configuration, case.error_level
+        )
+        uncertainty = theirs or uncertainty
     return Problem(model, sensors, uncertainty, wrong_start(case.mechanism, model, case.error_level), STEP_S)
 
 
