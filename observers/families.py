@@ -14,7 +14,7 @@ from hodograph.observers.kernels.plant import Node
 from hodograph.observers.kernels.ukf import Swarm, UkfSetting, run_ukf
 from hodograph.observers.kernels.unscented import Points
 from hodograph.observers.plant import make_linear, make_node, make_plant
-from hodograph.observers.recipes import Ekf, Recipe, Ukf
+from hodograph.observers.recipes import Ekf, Recipe, Steps, Ukf
 
 if TYPE_CHECKING:
     from hodograph.observers.mechanism import Problem
@@ -137,13 +137,16 @@ class UkfFamily(Family):
         )
         self.points = make_points(size, len(problem.sensors.rows))
         shape = (2 * size + 1, problem.model.n)
-        self.swarm = Swarm(np.zeros(shape), np.zeros(shape), np.zeros(shape), _copy(self.node))
+        probe = _copy(self.node)
+        if recipe.steps is not Steps.INDEX3:  # the reactions of the points serve nobody else
+            probe = probe._replace(multiplier=np.zeros(0))
+        self.swarm = Swarm(np.zeros(shape), np.zeros(shape), np.zeros(shape), probe)
 
     def run(self, readings: Array, first: int, end: int, t_s: float, h_s: float, out: Outputs) -> int:
         """A whole grid, or one correction."""
         return run_ukf(
             self.plant, self.force, self.setting, self.sensors, readings, first, end, self.node, self.linear, self.rows,
-            self.points, self.swarm, t_s, h_s, out.x, out.P,
+            self.points, self.swarm, t_s, h_s, out.x, out.P, out.F, out.x_prior, out.P_prior,
         )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from hodograph.core.frames import Array
 from hodograph.observers.families import make_points
-from hodograph.observers.kernels.unscented import generic_correct, generic_predict
+from hodograph.observers.kernels.unscented import generic_cycle
 from hodograph.observers.recipes import Steps, Ukf
 
 PLANT_FUNCTION = numba.types.void(numba.float64, numba.float64[::1], numba.float64[::1], numba.float64[::1])
@@ -88,8 +88,7 @@ def _ours() -> Callable[[], None]:
 
     def work() -> None:
         step[0] += 1
-        generic_predict(f, parameters, 0.01, weights, points, x, P, L, Q, counts)
-        generic_correct(h, parameters, weights, points, x, P, L, _values(step[0]), var, inf, y, S, counts)
+        generic_cycle(f, h, parameters, 0.01, weights, points, x, P, L, Q, _values(step[0]), var, inf, y, S, counts)
 
     return work
 
