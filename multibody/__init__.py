@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         Distance,
         DotProduct,
         Guided,
+        Lamina,
         Linear,
         Mechanism,
         Particle,
@@ -75,8 +76,8 @@ _HOMES = {
     "lanes": ("LaneStepper",),
     "mechanism": (
         "Aligned", "Angle", "Bar", "Combination", "ConstantDistance", "CoordinateSpring", "Distance", "DotProduct",
-        "Guided", "Linear", "Mechanism", "Particle", "PlanarBody", "Point", "PointForce", "RigidBody", "SpringDamper",
-        "Station", "Torque", "UnitVector", "Vector", "Wheel", "read_mechanism", "shipped_mechanism",
+        "Guided", "Lamina", "Linear", "Mechanism", "Particle", "PlanarBody", "Point", "PointForce", "RigidBody",
+        "SpringDamper", "Station", "Torque", "UnitVector", "Vector", "Wheel", "read_mechanism", "shipped_mechanism",
         "shipped_mechanisms",
     ),
     "model": ("Model", "State", "build"),
@@ -87,9 +88,9 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "Aligned", "Angle", "Bar", "Combination", "ConstantDistance", "CoordinateSpring", "Distance", "DotProduct",
-    "Formulation", "Guided", "Integrator", "LaneStepper", "Linear", "Mechanism", "Model", "Particle", "PlanarBody",
-    "Point", "PointForce", "Projection", "Refresh", "RigidBody", "Sensitivity", "SpringDamper", "State", "Station",
-    "StepCost", "StepOptions", "Stepper", "Torque", "Trajectory", "UnitVector", "Vector", "Wheel", "build",
+    "Formulation", "Guided", "Integrator", "Lamina", "LaneStepper", "Linear", "Mechanism", "Model", "Particle",
+    "PlanarBody", "Point", "PointForce", "Projection", "Refresh", "RigidBody", "Sensitivity", "SpringDamper", "State",
+    "Station", "StepCost", "StepOptions", "Stepper", "Torque", "Trajectory", "UnitVector", "Vector", "Wheel", "build",
     "consistent", "constraint_norms", "energy_j", "from_independent", "mass_matrix", "matrices_r_s", "read_mechanism",
     "reselect", "sensitivity", "shipped_mechanism", "shipped_mechanisms", "start_state", "user_force",
     "velocity_sensitivity",

@@ -13,7 +13,7 @@ from hodograph.multibody.kernels.constraints import choose_branches, rates
 from hodograph.multibody.kernels.linear import refresh_mass
 from hodograph.multibody.model import Model, State
 from hodograph.multibody.symbolic import Index
-from hodograph.multibody.tables import Work
+from hodograph.multibody.tables import WHEEL_STATES, Work
 
 POSITION_TOLERANCE = 1e-13
 
@@ -39,8 +39,9 @@ def consistent(
         raise MechanismError(f"{model.mechanism.name}: no consistent position near the given one")
     dynamics.project_velocities(model.tables, work, t_s, q, qd)
     qdd, multipliers = np.zeros(model.n), np.zeros(model.rows)
+    work.clock[0] = t_s
     dynamics.lagrange(model.tables, work, force, t_s, q, qd, np.zeros(2), qdd, multipliers)
-    return State(t_s, q, qd, qdd, multipliers)
+    return State(t_s, q, qd, qdd, multipliers, work.wheels[:, :WHEEL_STATES].copy())
 
 
 def from_independent(
@@ -57,8 +58,9 @@ def from_independent(
         )
     dynamics.velocity_problem(model.tables, work, qd)
     qdd, multipliers = np.zeros(model.n), np.zeros(model.rows)
+    work.clock[0] = t_s
     dynamics.matrix_r(model.tables, work, force, t_s, q, qd, qdd, multipliers)
-    return State(t_s, q, qd, qdd, multipliers)
+    return State(t_s, q, qd, qdd, multipliers, work.wheels[:, :WHEEL_STATES].copy())
 
 
 def matrices_r_s(model: Model, t_s: float, q: Array, *, work: Work | None = None) -> tuple[Array, Array]:

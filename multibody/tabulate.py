@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,6 +14,7 @@ from hodograph.multibody.algebra import Affine, Array, Place, combine, place_at,
 from hodograph.multibody.coordinates import Coordinates, vector_of
 from hodograph.multibody.inertia import Inertia
 from hodograph.multibody.mechanism import (
+    AntiRoll,
     CoordinateSpring,
     Curve,
     PlanarBody,
@@ -118,6 +120,8 @@ class Springs:
     driven: list[list[int]] = field(default_factory=list)
     driven_val: list[float] = field(default_factory=list)
     curves: list[Array] = field(default_factory=list)
+    bar: list[list[int]] = field(default_factory=list)
+    bar_par: list[float] = field(default_factory=list)
 
     def curve(self, points: Curve, what: str) -> int:
         """Register a curve; 0 for none, else 1 + its number."""
@@ -150,17 +154,15 @@ def gather_forces(c: Coordinates, inertia: Inertia, inputs: Mapping[str, int]) -
     for name, force in c.mechanism.forces.items():
         what = f"force {name}"
         if isinstance(force, SpringDamper):
-            a, b = (c.place(p, what) for p in force.between)
-            between = place_difference(b, a)
-            design_m = float(np.linalg.norm(place_at(between, c.design_q)))
-            if design_m < 1e-9:
-                raise MechanismError(f"{what} has zero length: {force.between[0]} and {force.between[1]} coincide")
-            free_m = design_m if force.free_length_m is None else force.free_length_m
-            springs.forms.append(between)
-            springs.par.append([force.stiffness_npm, free_m, force.damping_nspm])
-            springs.curves_of.append(
-                [springs.curve(force.stiffness_curve, what), springs.curve(force.damping_curve, what)]
+            curves = [springs.curve(force.stiffness_curve, what), springs.curve(force.damping_curve, what)]
+            _gather_spring(
+                c, springs, what, force.between, force.stiffness_npm, force.free_length_m, force.damping_nspm, curves
             )
+        elif isinstance(force, AntiRoll):
+            for side in (force.left, force.right):
+                _gather_spring(c, springs, what, side, 0.0, None, 0.0, [0, 0])
+            springs.bar.append([len(springs.forms) - 2, len(springs.forms) - 1])
+            springs.bar_par.append(force.stiffness_npm)
         elif isinstance(force, CoordinateSpring):
             i = c.index(force.coordinate, what)
             curves = [springs.curve(force.stiffness_curve, what), springs.curve(force.damping_curve, what)]
@@ -171,9 +173,29 @@ def gather_forces(c: Coordinates, inertia: Inertia, inputs: Mapping[str, int]) -
             springs.push(
                 place, vector_of(force.force_n, c.mechanism.dim, what), inputs[force.input] if force.input else 0
             )
-        else:
+        elif isinstance(force, Torque):
             _gather_torque(c, springs, what, force, inputs[force.input] if force.input else 0)
     return springs
+
+
+def _gather_spring(
+    c: Coordinates,
+    springs: Springs,
+    what: str,
+    between: tuple[str, str],
+    stiffness_npm: float,
+    free_length_m: float | None,
+    damping_nspm: float,
+    curves: list[int],
+) -> None:
+    a, b = (c.place(p, what) for p in between)
+    form = place_difference(b, a)
+    design_m = float(np.linalg.norm(place_at(form, c.design_q)))
+    if design_m < 1e-9:
+        raise MechanismError(f"{what} has zero length: {between[0]} and {between[1]} coincide")
+    springs.forms.append(form)
+    springs.par.append([stiffness_npm, design_m if free_length_m is None else free_length_m, damping_nspm])
+    springs.curves_of.append(curves)
 
 
 def _gather_torque(c: Coordinates, springs: Springs, what: str, torque: Torque, source: int) -> None:
@@ -277,13 +299,16 @@ def tabulate_loads(springs: Springs, symbolic: Symbolic, design_q: Array) -> Loa
         _grid([[*s, symbolic.destination(s[0], s[0])] for s in springs.scalar], 4), scalar_par,
         _grid(springs.torque, 3), np.array(springs.torque_val, dtype=np.float64),
         _grid(springs.driven, 2), np.array(springs.driven_val, dtype=np.float64),
+        _grid(springs.bar, 2), np.array(springs.bar_par, dtype=np.float64),
         curve_start.astype(np.uint32), np.vstack(springs.curves) if springs.curves else np.zeros((0, 5)),
     )  # fmt: skip
 
 
-def pattern(n: int, rows: Rows, inertia: Inertia, springs: Springs) -> Symbolic:
+def pattern(
+    n: int, rows: Rows, inertia: Inertia, springs: Springs, others: AbstractSet[tuple[int, int]] = frozenset()
+) -> Symbolic:
     """Order and fill for everything that may ever be in the step matrix."""
-    pairs: set[tuple[int, int]] = set(inertia.mass)
+    pairs: set[tuple[int, int]] = set(inertia.mass) | set(others)
     for i in range(len(rows.const)):
         columns = [int(j) for j in rows.col[rows.start[i] : rows.start[i + 1]]]
         pairs |= {(a, b) for a in columns for b in columns}

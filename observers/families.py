@@ -24,7 +24,7 @@ def make_rows(n: int, m: int, size: int) -> Rows:
     """Buffers of corrections."""
     return Rows(
         np.zeros((m, size)), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(size), np.zeros(size), np.zeros(size),
-        np.full(m, np.nan), np.full(m, np.nan), np.zeros(6), np.zeros(size), np.zeros((51, size)),
+        np.full(m, np.nan), np.full(m, np.nan), np.zeros(7), np.zeros(size), np.zeros((51, size)),
     )  # fmt: skip
 
 

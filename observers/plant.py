@@ -131,7 +131,7 @@ def make_plant(model: Model, uncertainty: Uncertainty, h_s: float, work: Work | 
         np.full(f, uncertainty.density_zdd),
         np.array([one.density for one in d], dtype=np.float64),
         np.array([FIXED_POINT_TOLERANCE, 100.0]),
-        np.array([1e-10, 100.0, 0.0, 1e-9]),
+        np.array([1e-10, 100.0, 0.0, 1e-9, 0.0]),
         model.tables.factor.penalty,
     )
 

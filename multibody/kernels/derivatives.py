@@ -22,6 +22,7 @@ from hodograph.multibody.kernels.dynamics import (
     saddle,
 )
 from hodograph.multibody.kernels.loads import force_change
+from hodograph.multibody.kernels.rolling import rolling_change
 from hodograph.multibody.tables import Array, Tables, Work
 
 
@@ -107,6 +108,7 @@ def acceleration_change(
     """out = change of qdd along (dq, dqd); needs the mass factor at q and exact accelerations and multipliers."""
     load = work.a
     force_change(tables.loads, tables.mass, work.inputs, q, qd, dq, dqd, load)
+    rolling_change(tables, work, max(0.0, t_s - work.clock[0]), q, qd, dq, dqd, load)
     user_force_change(work, force, t_s, q, qd, dq, dqd, load)
     add_curvature(tables, work, q, multiplier, dq, load)
     add_mass_change(tables, dq, qdd, load)

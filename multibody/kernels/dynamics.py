@@ -25,6 +25,7 @@ from hodograph.multibody.kernels.linear import (
     solve_dense,
 )
 from hodograph.multibody.kernels.loads import generalised_forces
+from hodograph.multibody.kernels.rolling import rolling_forces
 from hodograph.multibody.tables import Array, Tables, Work
 
 ROUNDS = 6
@@ -86,6 +87,9 @@ def saddle(tables: Tables, work: Work, load: Array, target: Array, x: Array, mul
 def total_force(tables: Tables, work: Work, force: Any, t_s: float, q: Array, qd: Array) -> None:
     """work.force = every force at (t, q, qd), the user's included."""
     generalised_forces(tables.loads, tables.mass, work.inputs, work.applied, q, qd, work.force)
+    if len(tables.rolling.wheel) + len(tables.rolling.aero_par) > 0:
+        tau_s = max(0.0, t_s - work.clock[0])
+        rolling_forces(tables.rolling, work.wheels, work.road, work.inputs, tau_s, q, qd, work.force)
     force(t_s, q, qd, work.parameters, work.force)
 
 

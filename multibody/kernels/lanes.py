@@ -15,6 +15,7 @@ import numpy as np
 from hodograph.multibody.compiling import inlined_inner, inner, njit
 from hodograph.multibody.kernels.constraints import SWITCH, set_guides
 from hodograph.multibody.kernels.loads import add_tangents, generalised_forces
+from hodograph.multibody.kernels.rolling import carry_states, rolling_forces, rolling_tangents
 from hodograph.multibody.tables import Array, Factor, Index, LaneWork, Mass, Rows, Tables
 
 ZERO, ONE = np.uint64(0), np.uint32(1)
@@ -257,13 +258,17 @@ def convective4(rows: Rows, q: Array, qd: Array, branch: Index, guide: Array, ou
 
 
 @inlined_inner
-def forces4(tables: Tables, work: LaneWork, force: Any, t_s: float, q: Array, qd: Array) -> None:
+def forces4(tables: Tables, work: LaneWork, force: Any, t_s: float, h: float, q: Array, qd: Array) -> None:
     """work.force in all lanes; a model without springs, wheels and user force has the same in each."""
     for lane in range(LANES):
         for i in range(len(work.one_q)):
             work.one_q[i] = q[i, lane]
             work.one_qd[i] = qd[i, lane]
         generalised_forces(tables.loads, tables.mass, work.inputs, work.applied, work.one_q, work.one_qd, work.one)
+        if len(tables.rolling.wheel) + len(tables.rolling.aero_par) > 0:
+            rolling_forces(
+                tables.rolling, work.wheels[lane], work.road, work.inputs, h, work.one_q, work.one_qd, work.one
+            )
         force(t_s, work.one_q, work.one_qd, work.parameters, work.one)
         for i in range(len(work.one_q)):
             work.force[i, lane] = work.one[i]
@@ -272,7 +277,7 @@ def forces4(tables: Tables, work: LaneWork, force: Any, t_s: float, q: Array, qd
 @inlined_inner
 def tangents4(tables: Tables, work: LaneWork, h: float, q: Array, qd: Array) -> None:
     """w += h²/4 K + h/2 C in all lanes."""
-    if len(tables.loads.spring_par) + len(tables.loads.scalar_par) == 0:
+    if len(tables.loads.spring_par) + len(tables.loads.scalar_par) + len(tables.rolling.wheel) == 0:
         return
     for lane in range(LANES):
         for i in range(len(work.one_q)):
@@ -281,6 +286,10 @@ def tangents4(tables: Tables, work: LaneWork, h: float, q: Array, qd: Array) -> 
         for k in range(len(work.one_w)):
             work.one_w[k] = 0.0
         add_tangents(tables.loads, work.one_q, work.one_qd, 0.25 * h * h, 0.5 * h, work.one_w)
+        rolling_tangents(
+            tables.rolling, work.wheels[lane], work.road, work.inputs, h, work.one_q, work.one_qd, 0.25 * h * h,
+            0.5 * h, work.one_w,
+        )  # fmt: skip
         for k in range(len(work.one_w)):
             work.w[k, lane] += work.one_w[k]
 
@@ -310,12 +319,21 @@ def pull_back4(tables: Tables, work: LaneWork, penalty: Array, gap: Array, x: Ar
 
 
 @inlined_inner
-def predict4(rows: Rows, work: LaneWork, h: float, q: Array, qd: Array, qdd: Array, multiplier: Array) -> None:
-    """Constant acceleration; branches chosen lane by lane, their multipliers handed over."""
+def predict4(
+    rows: Rows, work: LaneWork, t_s: float, h: float, q: Array, qd: Array, qdd: Array, multiplier: Array
+) -> None:
+    """Extrapolated acceleration; branches chosen lane by lane, their multipliers handed over."""
+    before, control = work.before, work.control
+    trend = 1.0 if abs(control[1] - t_s) < 1e-6 * h and control[0] == h else 0.0
     for i in range(len(q)):
         for lane in range(LANES):
-            q[i, lane] += h * (qd[i, lane] + 0.5 * h * qdd[i, lane])
-            qd[i, lane] += h * qdd[i, lane]
+            guess = qdd[i, lane] + trend * (qdd[i, lane] - before[i, lane])
+            speed = qd[i, lane] + 0.5 * h * (qdd[i, lane] + guess)
+            before[i, lane] = qdd[i, lane]
+            q[i, lane] += 0.5 * h * (qd[i, lane] + speed)
+            qd[i, lane] = speed
+            qdd[i, lane] = guess
+    control[0], control[1] = h, t_s + h
     for k in range(len(rows.amplitude)):
         sine, cosine = rows.angle[k, 0], rows.angle[k, 1]
         for lane in range(LANES):
@@ -351,14 +369,14 @@ def step4(
     """One step of four states in place; the factor is made once, at the predicted positions."""
     rows, rhs, mu, phi, gap = tables.rows, work.rhs, work.mu, work.phi, work.gap
     quarter, per_h, per_h2 = 0.25 * h * h, 2.0 / h, 4.0 / (h * h)
-    predict4(rows, work, h, q, qd, qdd, multiplier)
+    predict4(rows, work, t_s, h, q, qd, qdd, multiplier)
     for i in range(len(mu)):
         for lane in range(LANES):
             mu[i, lane] = quarter * multiplier[i, lane]
-    converged, last, iterations = False, 1e300, 0
+    converged, last, iterations, size = False, 1e300, 0, 0.0
     while iterations < int(options[1]):
         evaluate4(rows, q, work.branch, work.guide, work.jac, phi)
-        forces4(tables, work, force, t_s + h, q, qd)
+        forces4(tables, work, force, t_s + h, h, q, qd)
         if iterations == 0:
             add_mass4(tables.mass, tables.factor, q, work.w)
             tangents4(tables, work, h, q, qd)
@@ -390,6 +408,9 @@ def step4(
         if not size < 1e100:
             break
         last = size
+    if not converged and size <= options[4]:
+        converged = True
+        cost[6] += 1.0
     evaluate4(rows, q, work.branch, work.guide, work.jac, phi)
     cost[0] += iterations
     cost[3] = max(cost[3], largest4(phi))
@@ -397,6 +418,10 @@ def step4(
     for i in range(len(mu)):
         for lane in range(LANES):
             multiplier[i, lane] = mu[i, lane] * per_h2
+    if len(tables.rolling.wheel) > 0:
+        forces4(tables, work, force, t_s + h, h, q, qd)
+        for lane in range(LANES):
+            carry_states(work.wheels[lane])
     return converged
 
 
