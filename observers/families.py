@@ -47,8 +47,20 @@ class Outputs(NamedTuple):
     P_prior: Array
 
 
+def make_outputs(steps: int, size: int, *, traced: bool = False) -> Outputs:
+    """Room for a grid of steps with `size` states, and with what a smoother needs when `traced`."""
+    kept = steps if traced else 0
+    return Outputs(
+        np.full((steps, size), np.nan), np.full((steps, size, size), np.nan), np.zeros((kept, size, size)),
+        np.zeros((kept, size)), np.zeros((kept, size, size)),
+    )  # fmt: skip
+
+
 class Family(ABC):
     """One filter: its node and buffers, and calls into its kernels."""
+
+    traced = True
+    """Whether `run` fills F and the priors that a smoother needs."""
 
     def __init__(self, problem: Problem, force: Any) -> None:
         model, uncertainty = problem.model, problem.uncertainty
@@ -61,11 +73,7 @@ class Family(ABC):
         self.sensors = problem.sensors.table
         self.force = force
         self.silence = np.full((1, len(problem.sensors.rows)), np.nan)
-        size = len(P0)
-        self.scratch = Outputs(
-            np.zeros((1, size)), np.zeros((1, size, size)), np.zeros((0, size, size)), np.zeros((0, size)),
-            np.zeros((0, size, size)),
-        )  # fmt: skip
+        self.scratch = make_outputs(1, len(P0))
 
     def x(self) -> Array:
         """[z, zd, θ]."""
@@ -84,9 +92,9 @@ class Family(ABC):
         """Back to an earlier memory."""
         return
 
-    def predict(self, t_s: float, h_s: float) -> bool:
+    def predict(self, t_s: float, h_s: float, out: Outputs | None = None) -> bool:
         """One step; False when it failed."""
-        return self.run(self.silence, 0, 0, t_s, h_s, self.scratch) == 1
+        return self.run(self.silence, 0, 0, t_s, h_s, out or self.scratch) == 1
 
     def correct(self, first: int, end: int, values: Array, t_s: float) -> int:
         """One reading; a verdict, or −1 when the state is lost."""
@@ -151,7 +159,9 @@ class UkfFamily(Family):
 
 
 class CekfFamily(Family):
-    """The continuous EKF."""
+    """The continuous EKF; its corrections are part of the flow, so there is no prediction to smooth back over."""
+
+    traced = False
 
     def __init__(self, problem: Problem, gate: float, force: Any) -> None:
         super().__init__(problem, force)

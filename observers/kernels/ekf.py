@@ -112,7 +112,7 @@ def predict_ekf(
     return ok
 
 
-@inner
+@merged
 def chain_rows(
     plant: Plant,
     force: Any,
@@ -188,7 +188,7 @@ def update_rows(sensors: SensorTable, first: int, end: int, values: Array, gate:
     return GATED if gated > 0 else INVALID
 
 
-@inner
+@merged
 def apply_full(plant: Plant, force: Any, node: Node, dx: Array, t_s: float) -> bool:
     """Add dx to z, zd and θ, then position and velocity problem and exact accelerations."""
     z, f = plant.work.independent, len(plant.work.independent)

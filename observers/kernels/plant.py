@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import exp
 from typing import Any, NamedTuple
 
-from hodograph.multibody.compiling import inner
+from hodograph.multibody.compiling import inner, merged
 from hodograph.multibody.kernels.augmented import augmented_step
 from hodograph.multibody.kernels.constraints import choose_branches
 from hodograph.multibody.kernels.derivatives import acceleration_derivatives
@@ -102,7 +102,7 @@ def rest(plant: Plant, node: Node, t_s: float) -> bool:
     return True
 
 
-@inner
+@merged
 def settle(plant: Plant, force: Any, node: Node, t_s: float) -> bool:
     """Dependent coordinates and velocities from the independent ones in q and qd, then exact accelerations."""
     if not rest(plant, node, t_s):
@@ -118,7 +118,7 @@ def accelerate(plant: Plant, force: Any, node: Node, t_s: float) -> None:
     matrix_r(plant.tables, plant.work, force, t_s, node.q, node.qd, node.qdd, node.multiplier)
 
 
-@inner
+@merged
 def trapezoidal(plant: Plant, force: Any, node: Node, t_s: float, h: float, change: Array) -> bool:
     """One step of the trapezoidal rule over matrix R by fixed-point iteration, loads already in place.
 
@@ -149,7 +149,7 @@ def trapezoidal(plant: Plant, force: Any, node: Node, t_s: float, h: float, chan
     return False
 
 
-@inner
+@merged
 def begin_step(plant: Plant, node: Node, h: float) -> None:
     """Load the disturbances; one that returns to zero acts with its mean over the step."""
     for k in range(len(node.theta)):
@@ -157,14 +157,14 @@ def begin_step(plant: Plant, node: Node, h: float) -> None:
     load_disturbances(plant, node)
 
 
-@inner
+@merged
 def end_step(plant: Plant, node: Node, h: float) -> None:
     """The disturbances at the end of a step."""
     for k in range(len(node.theta)):
         node.theta[k] *= exp(-plant.decay[k] * h) / mean_decay(plant.decay[k] * h)
 
 
-@inner
+@merged
 def step(
     plant: Plant, force: Any, integrator: int, node: Node, t_s: float, h: float, change: Array, cost: Array
 ) -> bool:
@@ -252,7 +252,7 @@ def linearise(plant: Plant, force: Any, node: Node, t_s: float, linear: Linear) 
         A[2 * f + k, 2 * f + k] = -plant.decay[k]
 
 
-@inner
+@merged
 def transition(plant: Plant, kind: int, h: float, linear: Linear) -> None:
     """F over h: constant (seed 002, eq. 3.81), first order in h with the exact Jacobian, or e^(A h)."""
     F, A, T, n, f = linear.F, linear.A, linear.T, len(linear.F), len(linear.null)
@@ -277,7 +277,7 @@ def transition(plant: Plant, kind: int, h: float, linear: Linear) -> None:
                     F[i, j] = (1.0 if i == j else 0.0) + h / order * T[i, j]
 
 
-@inner
+@merged
 def process_noise(plant: Plant, h: float, linear: Linear) -> None:
     """Q over h of double integrators, exactly (Van Loan), and of the disturbances by themselves."""
     Q, n, f = linear.Q, len(linear.Q), len(linear.null)

@@ -169,6 +169,6 @@ def recipe_for(observer: str, *, as_published: bool) -> Recipe:
 @cache
 def delivered(rate_hz: int) -> NDArray[np.bool_]:
     """(steps,) True at the steps k = 1… whose reading is delivered: every n-th, none at t = 0."""
-    mask = due(float(rate_hz), STEP_S * np.arange(1, STEPS + 1))
+    mask = due(float(rate_hz), np.arange(1, STEPS + 1, dtype=np.float64) * STEP_S)
     mask.setflags(write=False)
     return mask
