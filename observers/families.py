@@ -110,6 +110,9 @@ class EkfFamily(Family):
 
     def __init__(self, problem: Problem, recipe: Ekf, gate: float, force: Any) -> None:
         super().__init__(problem, force)
+        f, d = len(problem.model.independent), len(problem.uncertainty.disturbances)
+        if recipe.acceleration_error and d != f:
+            raise ValueError(f"an acceleration error of {f} degrees of freedom needs {f} disturbances, got {d}")
         self.setting = EkfSetting(
             int(recipe.steps), int(recipe.transition), int(recipe.tangent), int(recipe.acceleration_error),
             int(recipe.adaptive), gate,

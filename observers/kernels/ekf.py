@@ -112,7 +112,7 @@ def predict_ekf(
     return ok
 
 
-@merged
+@inner
 def chain_rows(
     plant: Plant,
     force: Any,

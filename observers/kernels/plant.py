@@ -118,7 +118,7 @@ def accelerate(plant: Plant, force: Any, node: Node, t_s: float) -> None:
     matrix_r(plant.tables, plant.work, force, t_s, node.q, node.qd, node.qdd, node.multiplier)
 
 
-@merged
+@inner
 def trapezoidal(plant: Plant, force: Any, node: Node, t_s: float, h: float, change: Array) -> bool:
     """One step of the trapezoidal rule over matrix R by fixed-point iteration, loads already in place.
 
@@ -164,7 +164,7 @@ def end_step(plant: Plant, node: Node, h: float) -> None:
         node.theta[k] *= exp(-plant.decay[k] * h) / mean_decay(plant.decay[k] * h)
 
 
-@merged
+@inner
 def step(
     plant: Plant, force: Any, integrator: int, node: Node, t_s: float, h: float, change: Array, cost: Array
 ) -> bool:
