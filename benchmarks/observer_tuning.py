@@ -2,7 +2,7 @@
 
 python -m benchmarks.observer_tuning
 
-Seeds 1000 to 1009. No candidate sees the reference stream, nor the seeds 100 to 119 that `observers` reports.
+Seeds 1000 to 1009. No candidate sees the reference stream, nor the seeds 200 to 219 that `observers` reports.
 """
 
 from __future__ import annotations

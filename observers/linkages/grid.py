@@ -138,5 +138,5 @@ def run_grid(cases: Iterable[Case], source: Source, *, as_published: bool = Fals
         yield from pool.map(one, wanted)
 
 
-SMOOTHED = ("force_ekf", "shaping_ekf", "gravity_ekf")
+SMOOTHED = ("force_ekf", "shaping_ekf", "gravity_ekf", "gravity_ukf")
 """Observers whose runs are also smoothed."""
