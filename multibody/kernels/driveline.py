@@ -32,7 +32,8 @@ def brake_limit(par: Array, pressure_pa: float) -> float:
     p = max(pressure_pa, 0.0)
     k = BRAKE_PAD
     force = par[k] + p * (par[k + 1] + p * (par[k + 2] + p * par[k + 3]))
-    return max(force, 0.0) * par[BRAKE_FRICTION_RADIUS]
+    limit: float = max(force, 0.0) * par[BRAKE_FRICTION_RADIUS]
+    return limit
 
 
 @njit

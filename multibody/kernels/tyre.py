@@ -59,13 +59,15 @@ ALIKE = 1e-9
 def quadratic(par: Array, k: int, q: float) -> float:
     """A quantity quadratic in the load ratio q, held beyond its largest q."""
     q = min(q, par[k + 2])
-    return q * (par[k] - par[k + 1] * q)
+    value: float = q * (par[k] - par[k + 1] * q)
+    return value
 
 
 @inlined_inner
 def linear(par: Array, k: int, q: float) -> float:
     """A quantity linear in the load ratio q up to twice the nominal load."""
-    return par[k] + par[k + 1] * min(q, 2.0)
+    value: float = par[k] + par[k + 1] * min(q, 2.0)
+    return value
 
 
 @inlined_inner
@@ -77,13 +79,18 @@ def mixed(x: float, y: float, cos2: float, sin2: float) -> float:
 @inlined_inner
 def deflected(
     secant_n: float, slip_mps: float, reference_mps: float, offset_n: float, c: float, d: float, x0: float, tau: float
-) -> tuple[float, float]:
-    """Deflection after tau at constant slip velocity, and the force then: the exact solution of the equation above."""
+) -> tuple[float, float, float]:
+    """After tau at constant slip velocity: deflection, force, and −d force / d slip velocity at constant K.
+
+    The exact solution of the equation above; expm1 keeps it exact when tau is short or the tyre hardly rolls.
+    """
     inverse = 1.0 / (secant_n + reference_mps * d)
     rate = reference_mps * c * inverse
     drive = (reference_mps * offset_n - secant_n * slip_mps) * inverse
-    x1 = x0 - (drive - rate * x0) * expm1(-rate * tau) / rate
-    return x1, c * x1 + d * (drive - rate * x1)
+    reach = -expm1(-rate * tau) / rate
+    x1 = x0 + (drive - rate * x0) * reach
+    damping = secant_n * inverse * (c * reach + d * (1.0 - rate * reach))
+    return x1, c * x1 + d * (drive - rate * x1), damping
 
 
 @inlined_inner
@@ -118,7 +125,8 @@ def tmeasy(
     # √((r Ω ŝ)² + v_n²) in place of r|Ω| ŝ + v_n: the same at rest, smooth there, and exact at speed
     wx = sqrt(roll * roll * hat_x * hat_x + v_n * v_n)
     wy = sqrt(roll * roll * hat_y * hat_y + v_n * v_n)
-    vsy = vy - par[TYRE_CAMBER_SLIP] * sin(gamma) * wy / hat_y
+    # Camber and ply-steer pull only while the tyre rolls: w − v_n, not w, else a standing car would creep sideways.
+    vsy = vy - par[TYRE_CAMBER_SLIP] * sin(gamma) * (wy - v_n) / hat_y
     sx, sy = vsx / wx, vsy / wy
     square = sx * sx + sy * sy
     cos2 = (sx * sx + ALIKE * ALIKE) / (square + 2.0 * ALIKE * ALIKE)
@@ -157,8 +165,9 @@ def magic(
     x, y = TYRE_CURVE_X, TYRE_CURVE_Y
     mu, v_n = par[TYRE_FRICTION], par[TYRE_STANDSTILL_SPEED]
     w = sqrt(vx * vx + v_n * v_n)
-    slip_x = vsx - par[x + CURVE_SHIFT_SLIP] * w
-    slip_y = vy - (par[y + CURVE_SHIFT_SLIP] + par[TYRE_CAMBER_SLIP] * sin(gamma)) * w
+    rolling = w - v_n
+    slip_x = vsx - par[x + CURVE_SHIFT_SLIP] * rolling
+    slip_y = vy - (par[y + CURVE_SHIFT_SLIP] + par[TYRE_CAMBER_SLIP] * sin(gamma)) * rolling
     peak_x, peak_y = mu * quadratic(par, x + CURVE_PEAK, q), mu * quadratic(par, y + CURVE_PEAK, q)
     slope_x, slope_y = quadratic(par, x + CURVE_SLOPE, q), quadratic(par, y + CURVE_SLOPE, q)
     theta_x, theta_y = slip_x / w * slope_x / peak_x, slip_y / w * slope_y / peak_y
@@ -173,7 +182,47 @@ def trail_m(par: Array, q: float, slip: float, forward_mps: float) -> float:
     """Pneumatic trail: grows with the contact length (root of the load), falls to zero with slip."""
     left = max(0.0, 1.0 - slip / par[TYRE_TRAIL_ZERO_SLIP])
     side = forward_mps / sqrt(forward_mps * forward_mps + TRAIL_SPEED_MPS * TRAIL_SPEED_MPS)
-    return par[TYRE_TRAIL] * sqrt(q) * left * left * side
+    value: float = par[TYRE_TRAIL] * sqrt(q) * left * left * side
+    return value
+
+
+@njit
+def tyre_response(
+    par: Array,
+    fz_n: float,
+    vx_mps: float,
+    vy_mps: float,
+    roll_mps: float,
+    gamma_rad: float,
+    x0_m: float,
+    y0_m: float,
+    tau_s: float,
+) -> tuple[float, float, float, float, float, float, float]:
+    """What `tyre_force` gives, then damping_x_nspm, damping_y_nspm: tangents for Newton's matrix.
+
+    They are −dfx/dvx = dfx/droll and −dfy/dvy with K = F/s held: exact at small slip and at rest, never negative, and
+    beyond the peak larger than the true ones (which may be negative), so that the matrix stays positive.
+    """
+    if fz_n <= NO_LOAD_N:
+        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    q = fz_n / par[TYRE_NOMINAL_LOAD]
+    vsx = vx_mps - roll_mps
+    cx, cy, dx, dy = par[TYRE_STIFFNESS_X], par[TYRE_STIFFNESS_Y], par[TYRE_DAMPING_X], par[TYRE_DAMPING_Y]
+    if par[TYRE_KIND] == TMEASY:
+        forward = roll_mps
+        secant, wx, wy, vsy, peak_x, peak_y, slip = tmeasy(par, q, vsx, vy_mps, roll_mps, gamma_rad)
+        x1, fx, bx = deflected(secant, vsx, wx, 0.0, cx, dx, x0_m, tau_s)
+        y1, fy, by = deflected(secant, vsy, wy, 0.0, cy, dy, y0_m, tau_s)
+    else:
+        forward = vx_mps
+        kx, ky, w, slip_x, slip_y, peak_x, peak_y, slip = magic(par, q, vsx, vy_mps, vx_mps, gamma_rad)
+        load = par[TYRE_FRICTION] * fz_n
+        x1, fx, bx = deflected(kx, slip_x, w, load * par[TYRE_CURVE_X + CURVE_SHIFT_FORCE], cx, dx, x0_m, tau_s)
+        y1, fy, by = deflected(ky, slip_y, w, load * par[TYRE_CURVE_Y + CURVE_SHIFT_FORCE], cy, dy, y0_m, tau_s)
+    hold = within(cx * x1, cy * y1, peak_x, peak_y)
+    grip = within(fx, fy, peak_x, peak_y)
+    fy *= grip
+    return fx * grip, fy, -trail_m(par, q, slip, forward) * fy, x1 * hold, y1 * hold, bx, by
 
 
 @njit
@@ -194,27 +243,5 @@ def tyre_force(
     velocity (vx − roll, vy) counts as constant over tau. gamma: camber, positive with the top towards +y. Forces and
     deflections are cut at the friction limit, so that a tyre that loses its load lets go; in the air both are zero.
     """
-    if fz_n <= NO_LOAD_N:
-        return 0.0, 0.0, 0.0, 0.0, 0.0
-    q = fz_n / par[TYRE_NOMINAL_LOAD]
-    vsx = vx_mps - roll_mps
-    cx, cy, dx, dy = par[TYRE_STIFFNESS_X], par[TYRE_STIFFNESS_Y], par[TYRE_DAMPING_X], par[TYRE_DAMPING_Y]
-    if par[TYRE_KIND] == TMEASY:
-        secant, wx, wy, vsy, peak_x, peak_y, slip = tmeasy(par, q, vsx, vy_mps, roll_mps, gamma_rad)
-        x1, fx = deflected(secant, vsx, wx, 0.0, cx, dx, x0_m, tau_s)
-        y1, fy = deflected(secant, vsy, wy, 0.0, cy, dy, y0_m, tau_s)
-        forward = roll_mps
-    else:
-        kx, ky, w, slip_x, slip_y, peak_x, peak_y, slip = magic(par, q, vsx, vy_mps, vx_mps, gamma_rad)
-        shift = par[TYRE_FRICTION] * fz_n
-        shift_x, shift_y = (
-            shift * par[TYRE_CURVE_X + CURVE_SHIFT_FORCE],
-            shift * par[TYRE_CURVE_Y + CURVE_SHIFT_FORCE],
-        )
-        x1, fx = deflected(kx, slip_x, w, shift_x, cx, dx, x0_m, tau_s)
-        y1, fy = deflected(ky, slip_y, w, shift_y, cy, dy, y0_m, tau_s)
-        forward = vx_mps
-    hold = within(cx * x1, cy * y1, peak_x, peak_y)
-    grip = within(fx, fy, peak_x, peak_y)
-    fy *= grip
-    return fx * grip, fy, -trail_m(par, q, slip, forward) * fy, x1 * hold, y1 * hold
+    fx, fy, mz, x1, y1, _, _ = tyre_response(par, fz_n, vx_mps, vy_mps, roll_mps, gamma_rad, x0_m, y0_m, tau_s)
+    return fx, fy, mz, x1, y1
