@@ -18,7 +18,7 @@ from hodograph.multibody.car.curves import (
     corner_frequency_hz,
     steer_curves,
 )
-from hodograph.multibody.car.modes import Mode, ride_modes
+from hodograph.multibody.car.modes import RideMode, ride_modes
 from hodograph.multibody.car.statics import StaticLoads, static_loads
 from hodograph.multibody.car.vehicle import CORNERS, Vehicle
 from hodograph.multibody.model import Model
@@ -57,7 +57,7 @@ class VehicleReport:
     standing: Standing | None  # None when it does not come to rest
     corners: Mapping[str, CornerFigures]
     steer: SteerCurves | None  # None when it jams
-    modes: tuple[Mode, ...]
+    modes: tuple[RideMode, ...]
     findings: tuple[Finding, ...]
 
     @property
@@ -88,7 +88,7 @@ def examine(vehicle: Vehicle, on_stage: OnStage = lambda stage: None) -> Vehicle
     on_stage("settling on a flat road")
     standing = _tried("static loads", failed, lambda: _standing(car))
     on_stage("linearising")
-    modes = (_tried("ride", failed, lambda: ride_modes(vehicle)) if standing is not None else None) or ()
+    modes = _tried("ride", failed, lambda: ride_modes(car)) or ()
     bare = VehicleReport(vehicle, car.model, design, standing, corners, steer, modes, ())
     return replace(bare, findings=(*_findings(bare), *failed))
 
@@ -212,13 +212,13 @@ def _standing_loads(r: VehicleReport, s: Standing) -> Iterator[Finding]:
 
 def _ride(r: VehicleReport) -> Iterator[Finding]:
     for mode in r.modes:
-        low, high = (6.0, 25.0) if mode.name.startswith("wheel hop") else (0.8, 6.0)
-        text = f"{mode.name} {mode.frequency_hz:.2f} Hz, damped {mode.damping:.2f} of critical"
+        low, high = (0.8, 6.0) if mode.name in ("heave", "pitch", "roll") else (6.0, 25.0)
+        text = f"{mode.name} {mode.frequency_hz:.2f} Hz, damped {mode.damping_ratio:.2f} of critical"
         if low <= mode.frequency_hz <= high:
-            yield _judge("ride", text, mode.damping, 0.1, 0.9, level="note")
+            yield _judge("ride", text, mode.damping_ratio, 0.1, 0.9, level="note")
         else:
             yield Finding("warning", "ride", f"{text}; usual is {low:g} to {high:g} Hz")
-    if r.standing is not None and len(r.modes) != 7:
+    if r.modes and len(r.modes) != 7:
         yield Finding("warning", "ride", f"{len(r.modes)} ride modes instead of 7: a corner has no stiffness")
     front, rear = r.roll_stiffness_nmprad("front"), r.roll_stiffness_nmprad("rear")
     share, total = 100.0 * front / (front + rear), np.pi / 180.0 * (front + rear)
@@ -294,7 +294,7 @@ def report_document(r: VehicleReport) -> dict[str, Any]:
         "standing": None if r.standing is None else {
             "rise_m": r.standing.rise_m, "roll_rad": r.standing.roll_rad, "pitch_rad": r.standing.pitch_rad,
         },
-        "modes": [{"name": m.name, "frequency_hz": m.frequency_hz, "damping": m.damping} for m in r.modes],
+        "modes": [{"name": m.name, "frequency_hz": m.frequency_hz, "damping": m.damping_ratio} for m in r.modes],
         "roll_stiffness_nmprad": {axle: r.roll_stiffness_nmprad(axle) for axle in ("front", "rear")},
         "corners": {name: _corner_document(c) for name, c in r.corners.items()},
         "steering": None if r.steer is None else {
