@@ -67,7 +67,7 @@ def textbook_hz(vehicle: Vehicle) -> list[float]:
 
 @pytest.mark.parametrize("name", ["xbw", "race_car"])
 def test_ride_modes_are_those_of_a_textbook_car(name: str, reports: dict[str, VehicleReport]) -> None:
-    """Without dampers: 2 % for heave and pitch, 6 % for roll and hop (the textbook has no roll centre and splits arms)."""
+    """Without dampers: 2 % for heave and pitch, 6 % for roll and hop, of which the textbook knows less."""
     modes = reports[name].modes
     assert [mode.name for mode in modes[:3]] == ["heave", "pitch", "roll"]
     wanted = textbook_hz(read_vehicle(name))
