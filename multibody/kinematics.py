@@ -34,7 +34,7 @@ def consistent(
     work = work or model.work()
     q, qd = q.copy(), qd.copy()
     choose_branches(model.tables.rows, q, work.branch)
-    iterations, _ = dynamics.project_positions(model.tables, work, t_s, q, 1e-12, 50, 0.0, 1.0)
+    iterations, _ = dynamics.project_positions(model.tables, work, t_s, q, 1e-12, 50.0, 0.0, 1.0)
     if iterations < 0:
         raise MechanismError(f"{model.mechanism.name}: no consistent position near the given one")
     dynamics.project_velocities(model.tables, work, t_s, q, qd)
@@ -52,7 +52,7 @@ def from_independent(
     q, qd = near_q.copy(), np.zeros(model.n)
     q[work.independent], qd[work.independent] = z, zd
     choose_branches(model.tables.rows, q, work.branch)
-    if dynamics.position_problem(model.tables, work, t_s, q, POSITION_TOLERANCE, 100) < 0:
+    if dynamics.position_problem(model.tables, work, t_s, q, POSITION_TOLERANCE, 100.0) < 0:
         raise MechanismError(
             f"{model.mechanism.name}: no position with these independent coordinates near the given one"
         )

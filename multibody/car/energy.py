@@ -40,7 +40,7 @@ class EnergyAccount:
     @property
     def work_j(self) -> Mapping[str, Array]:
         """Power integrated since the first row, by kind."""
-        return {kind: cumulative_trapezoid(p, self.t_s, initial=0.0) for kind, p in self.power_w.items()}
+        return {kind: cumulative_trapezoid(p, self.t_s, initial=0) for kind, p in self.power_w.items()}
 
     @property
     def residual_j(self) -> Array:
