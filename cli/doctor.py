@@ -11,10 +11,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from hodograph.cli.console import print_json, stderr, stdout
-from hodograph.multibody.car.vehicle import CORNERS, read_vehicle
+from hodograph.core.errors import MechanismError
+from hodograph.multibody.car.vehicle import CORNERS, Vehicle, read_vehicle
 
 if TYPE_CHECKING:
     from hodograph.multibody.car.examine import VehicleReport
+    from hodograph.multibody.car.statics import StaticLoads
 
 MARKS = {"ok": "[green]ok[/green]", "note": "[cyan]note[/cyan]", "warning": "[bold yellow]warning[/bold yellow]"}
 
@@ -25,8 +27,13 @@ def run_doctor(vehicle: Path, *, out: Path | None, as_json: bool) -> None:
     from hodograph.multibody.car.examine import examine, report_document
 
     console = stderr()
-    with console.status("examining (the first time compiles for a minute or two)") as status:
-        report = examine(data, on_stage=lambda stage: status.update(f"{stage} (the first time compiles)"))
+    try:
+        with console.status("examining (the first time compiles for a minute or two)") as status:
+            report = examine(data, on_stage=lambda stage: status.update(f"{stage} (the first time compiles)"))
+    except MechanismError:
+        if out is not None:  # what cannot be built can still be looked at
+            _draw_vehicle(data, None, out)
+        raise
     pictures = [] if out is None else _draw(report, out)
     if as_json:
         print_json({**report_document(report), "pictures": [str(path) for path in pictures]})
@@ -36,12 +43,18 @@ def run_doctor(vehicle: Path, *, out: Path | None, as_json: bool) -> None:
         stdout().print(f"wrote {escape(str(path))}", soft_wrap=True)
 
 
-def _draw(report: VehicleReport, out: Path) -> list[Path]:
-    from hodograph.cli.vehicle_plot import plot_curves, plot_vehicle
+def _draw_vehicle(vehicle: Vehicle, design: StaticLoads | None, out: Path) -> Path:
+    from hodograph.cli.vehicle_plot import plot_vehicle
 
     out.mkdir(parents=True, exist_ok=True)
-    paths = [out / "vehicle.png", out / "suspension.png"]
-    plot_vehicle(report, paths[0])
+    plot_vehicle(vehicle, design, out / "vehicle.png")
+    return out / "vehicle.png"
+
+
+def _draw(report: VehicleReport, out: Path) -> list[Path]:
+    from hodograph.cli.vehicle_plot import plot_curves
+
+    paths = [_draw_vehicle(report.vehicle, report.design, out), out / "suspension.png"]
     plot_curves(report, paths[1])
     return paths
 
@@ -75,8 +88,9 @@ def _corner_table(r: VehicleReport) -> Table:
     table.add_column("")
     for name in CORNERS:
         table.add_column(name, justify="right")
+    loads = r.design.wheel_n if r.standing is None else r.standing.wheel_n
     rows: dict[str, Callable[[str], str]] = {
-        "wheel load N": lambda c: f"{r.standing.wheel_n[c]:.0f}",
+        "wheel load N": lambda c: f"{loads[c]:.0f}",
         "spring load N": lambda c: f"{r.design.spring_n[c]:.0f}",
         "motion ratio": lambda c: f"{r.corners[c].motion_ratio:.3f}",
         "wheel rate N/mm": lambda c: f"{1e-3 * r.corners[c].wheel_rate_npm:.1f}",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from hodograph.multibody.car.examine import VehicleReport
+    from hodograph.multibody.car.statics import StaticLoads
 
 DPI = 150
 COLOURS = {
@@ -115,9 +116,13 @@ def body_lines(vehicle: Vehicle) -> list[Line]:
     return [Line("body", np.array(pair), width=1.4) for pair in [*pairs, *ends]]
 
 
-def plot_vehicle(report: VehicleReport, path: Path) -> None:
-    """Writes side and top view, both axles from behind, and a view in space; all flat views have one scale."""
-    lines = vehicle_lines(report.vehicle)
+def plot_vehicle(vehicle: Vehicle, design: StaticLoads | None, path: Path) -> None:
+    """Writes side and top view, both axles from behind, and a view in space; all flat views have one scale.
+
+    `design` brings mass and centre of gravity, when the vehicle could be built.
+    """
+    lines = vehicle_lines(vehicle)
+    cg_m = None if design is None else design.cg_m
     every = np.vstack([line.points_m for line in lines])
     low, high = every.min(axis=0) - 0.08, every.max(axis=0) + 0.08
     length, width, height = high - low
@@ -132,23 +137,32 @@ def plot_vehicle(report: VehicleReport, path: Path) -> None:
     upper_in = foot_in + scale * width + 0.95
     axles_in = [2.0 * gap_in + scale * length, 3.0 * gap_in + scale * (length + width)]
     spots = {
-        "side": (place(gap_in, upper_in, length, height), 0, 2), "top": (place(gap_in, foot_in, length, width), 0, 1),
-        "front axle": (place(axles_in[0], upper_in, width, height), 1, 2),
-        "rear axle": (place(axles_in[1], upper_in, width, height), 1, 2),
+        "side": place(gap_in, upper_in, length, height), "top": place(gap_in, foot_in, length, width),
+        "front axle": place(axles_in[0], upper_in, width, height),
+        "rear axle": place(axles_in[1], upper_in, width, height),
     }  # fmt: skip
-    for name, (spot, i, j) in spots.items():
+    for name, spot in spots.items():
         axes = figure.add_axes(spot)
-        _view(axes, report, lines, name, i, j)
+        _view(axes, vehicle, lines, name, cg_m)
+        i, j = PLANES[name]
         axes.set_xlim(*((high[i], low[i]) if i == 1 else (low[i], high[i])))  # seen from behind, y runs to the left
         axes.set_ylim(low[j], high[j])
     space = place(axles_in[0] - gap_in, 0.3 * foot_in, 2.0 * width, width)
-    _space(figure.add_axes((*space[:2], 1.0 - space[0], space[3] + 0.08), projection="3d"), report, lines)
+    _space(figure.add_axes((*space[:2], 1.0 - space[0], space[3] + 0.08), projection="3d"), vehicle, lines, cg_m)
     handles = [*(_proxy(part, colour) for part, colour in COLOURS.items()), _marker("centre of gravity")]
     figure.legend(handles=handles, loc="lower center", ncol=len(handles), frameon=False, fontsize=9)
-    d, h = report.design, report.vehicle.chassis.origin_height_m
-    title = f"{report.vehicle.name}: {d.total_kg:.0f} kg, {100 * d.front_share:.1f} % in front, centre of gravity "
-    figure.suptitle(f"{title}{1e3 * (h + d.cg_m[2]):.0f} mm above the road", fontsize=13, y=1.0 - 0.12 / height_in)
+    figure.suptitle(_title(vehicle, design), fontsize=13, y=1.0 - 0.12 / height_in)
     figure.savefig(path, dpi=DPI)
+
+
+def _title(vehicle: Vehicle, design: StaticLoads | None) -> str:
+    if design is None:
+        return vehicle.name
+    height_mm = 1e3 * (vehicle.chassis.origin_height_m + design.cg_m[2])
+    share = 100.0 * design.front_share
+    return (
+        f"{vehicle.name}: {design.total_kg:.0f} kg, {share:.1f} % in front, centre of gravity {height_mm:.0f} mm high"
+    )
 
 
 def _figure(width_in: float, height_in: float) -> Figure:
@@ -178,14 +192,17 @@ HEADS = {
 }  # fmt: skip
 
 
+PLANES = {"side": (0, 2), "top": (0, 1), "front axle": (1, 2), "rear axle": (1, 2)}
+
+
 def _at_axle(vehicle: Vehicle, name: str, points_m: Array) -> bool:
     """Whether something belongs to the axle that a view shows; side and top show all."""
     ahead = float(points_m[:, 0].mean()) > vehicle.wheelbase_m / 2.0
     return not name.endswith("axle") or ahead == (name == "front axle")
 
 
-def _view(axes: Axes, report: VehicleReport, lines: list[Line], name: str, i: int, j: int) -> None:
-    vehicle = report.vehicle
+def _view(axes: Axes, vehicle: Vehicle, lines: list[Line], name: str, cg_m: Array | None) -> None:
+    i, j = PLANES[name]
     body = np.array([p for p in body_points_m(vehicle) if _at_axle(vehicle, name, p[None])])
     hull = ConvexHull(body[:, [i, j]]).vertices
     axes.fill(body[hull, i], body[hull, j], color="0.94", ec="0.8", lw=1.0, zorder=0)
@@ -198,7 +215,8 @@ def _view(axes: Axes, report: VehicleReport, lines: list[Line], name: str, i: in
             axes.fill(u, v, color=colour, alpha=0.18, lw=0)
             u, v = np.append(u, u[0]), np.append(v, v[0])
         axes.plot(u, v, color=colour, lw=line.width, solid_capstyle="round")
-    axes.plot(report.design.cg_m[i], report.design.cg_m[j], "o", color="k", mfc="gold", ms=9, zorder=5)
+    if cg_m is not None:
+        axes.plot(cg_m[i], cg_m[j], "o", color="k", mfc="gold", ms=9, zorder=5)
     if j == 2:
         axes.axhline(-vehicle.chassis.origin_height_m, color="0.6", lw=1.2, zorder=0)
     axes.set_title(HEADS[name], fontsize=10, loc="left", color="0.25")
@@ -210,17 +228,18 @@ def _view(axes: Axes, report: VehicleReport, lines: list[Line], name: str, i: in
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _space(axes: Any, report: VehicleReport, lines: list[Line]) -> None:
+def _space(axes: Any, vehicle: Vehicle, lines: list[Line], cg_m: Array | None) -> None:
     from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
 
-    for line in [*body_lines(report.vehicle), *lines]:
+    for line in [*body_lines(vehicle), *lines]:
         colour = COLOURS.get(line.part, "0.75")
         if line.filled:
             face = Poly3DCollection([line.points_m], facecolor=colour, edgecolor=colour, alpha=0.35, clip_on=False)
             axes.add_collection3d(face)
         else:
             axes.plot(*line.points_m.T, color=colour, lw=0.9 * line.width, clip_on=False)
-    axes.scatter(*report.design.cg_m, s=60, c="gold", edgecolors="k", depthshade=False)
+    if cg_m is not None:
+        axes.scatter(*cg_m, s=60, c="gold", edgecolors="k", depthshade=False)
     every = np.vstack([line.points_m for line in lines])
     low, high = every.min(axis=0), every.max(axis=0)
     axes.set_box_aspect(high - low, zoom=1.55)
@@ -267,6 +286,9 @@ def _curve(axes: Axes, report: VehicleReport, corner: str, name: str, convert: A
 
 def _steer_panel(axes: Axes, report: VehicleReport) -> None:
     s = report.steer
+    if s is None:
+        axes.set_axis_off()
+        return
     axes.plot(1e3 * s.rack_m, np.degrees(s.left_rad), color=FRONT, lw=2.0, label="left wheel")
     axes.plot(1e3 * s.rack_m, np.degrees(s.right_rad), color="#67a9cf", lw=2.0, label="right wheel")
     axes.plot(1e3 * s.rack_m, np.degrees(s.camber_left_rad), color="0.45", lw=1.4, ls=":", label="camber, left wheel")

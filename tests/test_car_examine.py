@@ -80,12 +80,14 @@ def test_ride_modes_are_those_of_a_textbook_car(name: str, reports: dict[str, Ve
 @pytest.mark.parametrize("name", ["xbw", "race_car"])
 def test_shipped_vehicles_are_healthy(name: str, reports: dict[str, VehicleReport]) -> None:
     report = reports[name]
+    standing = report.standing
+    assert standing is not None
     assert [f.text for f in report.findings if f.level == "warning"] == []
     weight_n = report.vehicle.gravity_mps2 * report.design.total_kg
-    assert sum(report.standing.wheel_n.values()) == pytest.approx(weight_n, rel=1e-6)
-    assert abs(report.standing.rise_m) < 1e-3
+    assert sum(standing.wheel_n.values()) == pytest.approx(weight_n, rel=1e-6)
+    assert abs(standing.rise_m) < 1e-3
     for corner in CORNERS:
-        assert report.standing.wheel_n[corner] == pytest.approx(report.design.wheel_n[corner], rel=0.01)
+        assert standing.wheel_n[corner] == pytest.approx(report.design.wheel_n[corner], rel=0.01)
     document = report_document(report)
     json.dumps(document)
     assert document["degrees_of_freedom"] == 14
@@ -110,6 +112,7 @@ def test_a_car_that_is_wrong_is_told_so() -> None:
     wrong = replace(good, front=front, steering=replace(good.steering, rack_m_per_rad=-0.0095, travel_m=0.4))
     told = [(f.level, f.text) for f in examine(wrong).findings if f.level != "ok"]
     text = " | ".join(f"{level}: {text}" for level, text in told)
+    assert "warning: fl spring: 1500 N in the design position, 28" in text
     assert "warning: stands" in text
     assert "check spring loads" in text
     assert "warning: steering wheel to the left turns the wheels to the right" in text
@@ -144,6 +147,18 @@ def test_doctor_tells_in_words(reports: dict[str, VehicleReport]) -> None:
     assert "18 bodies, 67 coordinates, 53 constraints, 14 degrees of freedom" in shown
     assert "rear axle has a right side of its own" in shown
     assert "nothing to worry about" in shown
+
+
+def test_a_car_that_cannot_be_built_is_drawn_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Inertias that no mass distribution has: refused by name, with a picture to look at."""
+    text = (FOLDER / "xbw.toml").read_text(encoding="utf-8")
+    path = tmp_path / "mine.toml"
+    path.write_text(text.replace("[64.571, 306.849, 297.270]", "[64.571, 306.849, 29.7]"), encoding="utf-8")
+    assert run(monkeypatch, path, "--out", tmp_path) == 1
+    assert "body chassis: no mass distribution has these inertias" in capsys.readouterr().err
+    assert (tmp_path / "vehicle.png").exists()
 
 
 def test_doctor_of_a_wrong_file_says_line_and_reason(

@@ -47,6 +47,7 @@ class CornerFigures:
     bump_travel_m: float
     rebound_travel_m: float
     reached: bool  # whether both stops are met before the geometry ends
+    spring_m: float  # length of the spring
     seat_moved_m: float  # how far the spring seat was moved into the plane of its arm
 
 
@@ -91,6 +92,7 @@ def corner_figures(vehicle: Vehicle, name: str, load_n: float) -> CornerFigures:
         up[0],
         -down[0],
         up[1] and down[1],
+        here.spring_m,
         moved,
     )
 

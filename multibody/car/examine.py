@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import degrees
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from hodograph.core.errors import MechanismError
 from hodograph.multibody.car.car import Car
 from hodograph.multibody.car.curves import (
     CornerFigures,
@@ -24,6 +25,7 @@ from hodograph.multibody.model import Model
 
 Level = Literal["ok", "note", "warning"]
 OnStage = Callable[[str], None]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +54,9 @@ class VehicleReport:
     vehicle: Vehicle
     model: Model
     design: StaticLoads
-    standing: Standing
+    standing: Standing | None  # None when it does not come to rest
     corners: Mapping[str, CornerFigures]
-    steer: SteerCurves
+    steer: SteerCurves | None  # None when it jams
     modes: tuple[RideMode, ...]
     findings: tuple[Finding, ...]
 
@@ -79,15 +81,25 @@ def examine(vehicle: Vehicle, on_stage: OnStage = lambda stage: None) -> Vehicle
     on_stage("building")
     design = static_loads(vehicle)
     car = Car(vehicle)
-    on_stage("settling on a flat road")
-    standing = _standing(car)
     on_stage("sweeping the suspension")
     corners = {name: corner_figures(vehicle, name, design.spring_n[name]) for name in CORNERS}
-    steer = steer_curves(vehicle)
+    failed: list[Finding] = []
+    steer = _tried("steering", failed, lambda: steer_curves(vehicle))
+    on_stage("settling on a flat road")
+    standing = _tried("static loads", failed, lambda: _standing(car))
     on_stage("linearising")
-    modes = ride_modes(car)
+    modes = _tried("ride", failed, lambda: ride_modes(car)) or ()
     bare = VehicleReport(vehicle, car.model, design, standing, corners, steer, modes, ())
-    return VehicleReport(vehicle, car.model, design, standing, corners, steer, modes, tuple(_findings(bare)))
+    return replace(bare, findings=(*_findings(bare), *failed))
+
+
+def _tried(topic: str, failed: list[Finding], work: Callable[[], T]) -> T | None:
+    """What a part of the examination gives; when it fails, that is a finding and the rest goes on."""
+    try:
+        return work()
+    except MechanismError as error:
+        failed.append(Finding("warning", topic, str(error)))
+        return None
 
 
 def _standing(car: Car) -> Standing:
@@ -156,18 +168,30 @@ def _axle(corner: str) -> str:
 
 
 def _loads(r: VehicleReport) -> Iterator[Finding]:
+    share = 100.0 * r.design.front_share
+    yield _judge("static loads", f"{share:.1f} % of the weight in front", share, 30.0, 70.0)
+    for name in CORNERS:
+        spring, needed_n = r.vehicle.corner(name).axle.spring, r.design.spring_n[name]
+        given_n = spring.load_n
+        if spring.free_length_m is not None:
+            given_n = spring.rate_npm * (spring.free_length_m - r.corners[name].spring_m)
+        if given_n is not None and abs(given_n - needed_n) > 0.1 * needed_n:
+            text = f"{name} spring: {given_n:.0f} N in the design position, {needed_n:.0f} N would carry the car there"
+            yield Finding("warning", "static loads", text)
+    if r.standing is not None:
+        yield from _standing_loads(r, r.standing)
+
+
+def _standing_loads(r: VehicleReport, s: Standing) -> Iterator[Finding]:
     weight_n = r.vehicle.gravity_mps2 * r.design.total_kg
-    carried_n = sum(r.standing.wheel_n.values())
+    carried_n = sum(s.wheel_n.values())
     yield _judge(
         "static loads", f"{carried_n:.0f} N on the wheels for {r.design.total_kg:.1f} kg", carried_n / weight_n,
         0.999, 1.001,
     )  # fmt: skip
-    share = 100.0 * r.design.front_share
-    yield _judge("static loads", f"{share:.1f} % of the weight in front", share, 30.0, 70.0)
-    left_n = r.standing.wheel_n["fl"] + r.standing.wheel_n["rl"]
+    left_n = s.wheel_n["fl"] + s.wheel_n["rl"]
     left = 100.0 * left_n / carried_n
     yield _judge("static loads", f"{left:.1f} % on the left", left, 45.0, 55.0)
-    s = r.standing
     text = (
         f"stands {1e3 * s.rise_m:+.1f} mm from its design height, roll {degrees(s.roll_rad):+.2f}°, "
         f"pitch {degrees(s.pitch_rad):+.2f}°"
@@ -194,7 +218,7 @@ def _ride(r: VehicleReport) -> Iterator[Finding]:
             yield _judge("ride", text, mode.damping_ratio, 0.1, 0.9, level="note")
         else:
             yield Finding("warning", "ride", f"{text}; usual is {low:g} to {high:g} Hz")
-    if len(r.modes) != 7:
+    if r.modes and len(r.modes) != 7:
         yield Finding("warning", "ride", f"{len(r.modes)} ride modes instead of 7: a corner has no stiffness")
     front, rear = r.roll_stiffness_nmprad("front"), r.roll_stiffness_nmprad("rear")
     share, total = 100.0 * front / (front + rear), np.pi / 180.0 * (front + rear)
@@ -235,6 +259,8 @@ def _axle_geometry(r: VehicleReport, name: str) -> Iterator[Finding]:
 
 def _steering(r: VehicleReport) -> Iterator[Finding]:
     s, steering = r.steer, r.vehicle.steering
+    if s is None:
+        return
     most = degrees(max(np.abs(s.left_rad).max(), np.abs(s.right_rad).max()))
     yield _judge("steering", f"up to {most:.1f}° at the wheels", most, 8.0, 50.0)
     if s.limit_m < steering.travel_m - 1e-9:
@@ -263,13 +289,15 @@ def report_document(r: VehicleReport) -> dict[str, Any]:
         "constraints": r.model.constraints,
         "degrees_of_freedom": r.model.degrees_of_freedom,
         "front_share": r.design.front_share,
-        "wheel_load_n": dict(r.standing.wheel_n),
+        "wheel_load_n": None if r.standing is None else dict(r.standing.wheel_n),
         "design": {"wheel_load_n": dict(r.design.wheel_n), "spring_load_n": dict(r.design.spring_n)},
-        "standing": {"rise_m": r.standing.rise_m, "roll_rad": r.standing.roll_rad, "pitch_rad": r.standing.pitch_rad},
+        "standing": None if r.standing is None else {
+            "rise_m": r.standing.rise_m, "roll_rad": r.standing.roll_rad, "pitch_rad": r.standing.pitch_rad,
+        },
         "modes": [{"name": m.name, "frequency_hz": m.frequency_hz, "damping": m.damping_ratio} for m in r.modes],
         "roll_stiffness_nmprad": {axle: r.roll_stiffness_nmprad(axle) for axle in ("front", "rear")},
         "corners": {name: _corner_document(c) for name, c in r.corners.items()},
-        "steering": {
+        "steering": None if r.steer is None else {
             "rack_m": r.steer.rack_m.tolist(), "left_rad": r.steer.left_rad.tolist(),
             "right_rad": r.steer.right_rad.tolist(), "ackermann": r.steer.ackermann,
             "steer_rad_per_m": r.steer.gain_radpm,
