@@ -135,6 +135,7 @@ def test_momentum_in_free_flight(name: str) -> None:
     the step, which falls with h²: rotation is integrated in nine coordinates, whose trapezoidal rule is no isometry.
     """
     car, turned = without_air(name), []
+    car.stepper.options = StepOptions(tolerance=1e-11)
     start = _thrown(car, settled(name))
     before = momentum(car, start.q, start.qd)
     for h_s in (STEP_S, STEP_S / 2.0):

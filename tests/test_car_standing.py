@@ -10,7 +10,7 @@ from car_drives import SLOPE_RAD, STEP_S, VEHICLES, car_of, on_slope, pulse, ris
 
 from hodograph.multibody import State
 from hodograph.multibody.algebra import Array
-from hodograph.multibody.car import CORNERS, static_loads
+from hodograph.multibody.car import CORNERS, StaticLoads, static_loads
 from hodograph.multibody.car.car import STANDSTILL_BRAKE_PA, Car, Drive
 from hodograph.multibody.driveline import DiscBrake
 from hodograph.multibody.tyres import steady_force
@@ -163,15 +163,14 @@ def test_braking_distance_with_locked_wheels(name: str) -> None:
     assert lift is not None
     drag, *lifts = lift.aerodynamics.row()
     speeds = np.linspace(0.05, speed_mps, 100)
-    forces = np.array([_sliding_force_n(car, -v * v * np.array(lifts)) for v in speeds])
+    forces = np.array([_sliding_force_n(car, static, -v * v * np.array(lifts)) for v in speeds])
     assert 0.4 < forces[0] / (car.vehicle.gravity_mps2 * static.total_kg) < 1.5
     expected = np.trapezoid(static.total_kg * speeds / (forces + drag * speeds**2), speeds)
     assert distance_m == pytest.approx(expected, rel=0.02)
 
 
-def _sliding_force_n(car: Car, down_n: Array) -> float:
+def _sliding_force_n(car: Car, static: StaticLoads, down_n: Array) -> float:
     """Of four locked wheels, with the load that braking moves to the front and the downforce of each axle."""
-    static = static_loads(car.vehicle)
     height_m = static.cg_m[2] + car.vehicle.chassis.origin_height_m
     force_n = 0.0
     for _ in range(8):  # the loads depend on the force
@@ -214,7 +213,7 @@ def test_a_spin_with_wheels_that_lock_and_roll_back_stays_finite(name: str) -> N
         car.moving(settled(name), 15.0),
         {"rack_m": 0.02 * rise(t, 0.5, 0.8), "brake_rear_pa": 1.4e7 * pulse(t, 0.8, 4.0)},
     )
-    locked = (t > 1.2) & (t < 3.0)
+    locked = (t > 1.4) & (t < 3.0)
     assert np.abs(handbrake.spin_radps[locked][:, 2:]).max() < 1.0
     assert np.ptp(np.unwrap(handbrake.rpy_rad[:, 2])) > np.radians(60.0)
     assert np.isfinite(handbrake.trajectory.q).all()
