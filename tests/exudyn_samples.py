@@ -1,8 +1,8 @@
 """The car again, in exudyn: rigid bodies with Euler parameters, joints between them, laws of force written anew.
 
 Built from what the vehicle file says (masses, inertias, hard points, curves), not from our mechanism: every arm, link,
-knuckle and wheel is a rigid body about its own centre of gravity; arms hang on hinges, knuckles on ball joints, the strut
-slides in a joint that holds two translations. Only the preload of the springs comes from our statics. The road has no
+knuckle and wheel is a rigid body about its own centre of gravity; arms hang on hinges, knuckles on ball joints, struts
+slide in a joint that holds two translations. Only the preload of the springs comes from our statics. The road has no
 friction, as under the floating pans of a shaker rig.
 """
 
