@@ -38,8 +38,8 @@ def show(name: str, car: Car, speed: CarSpeed) -> None:
     )
     total = sum(speed.madds.values())
     print(
-        f"  scalar limit: {total:.0f} multiply-adds / {speed.madds_per_us:.0f} per us (a quarter of the matrix product's "
-        f"rate here) = {speed.limit_us:.1f} us; we are {median_us / speed.limit_us:.1f} times above"
+        f"  scalar limit: {total:.0f} multiply-adds / {speed.madds_per_us:.0f} per us (a quarter of what a matrix "
+        f"product reaches) = {speed.limit_us:.1f} us; we are {median_us / speed.limit_us:.1f} times above"
     )
     print("    " + ", ".join(f"{part} {value:.0f}" for part, value in speed.madds.items()))
 

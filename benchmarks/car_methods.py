@@ -117,9 +117,8 @@ def slalom(car: Car) -> dict[str, list[tuple[float, float, float]]]:
     )
     fine, twice = (frame(car, run(car, finest, start, h, SLALOM_S)[0]) for h in (FINEST_S, 2.0 * FINEST_S))
     truth = 2.0 * fine - twice  # the tyres' deflection is of first order in the step
-    print(
-        f"reference: h = {1e6 * FINEST_S:.0f} us and twice that, extrapolated; they differ by {np.abs(fine - twice).max():.1e} m"
-    )
+    apart = np.abs(fine - twice).max()
+    print(f"reference: h = {1e6 * FINEST_S:.0f} us and twice that, extrapolated; they differ by {apart:.1e} m")
     print(f"largest error of the body (m) over {SLALOM_S:.0f} s of slalom / CPU ms per simulated second, by step in ms")
     steps = sorted({h for m in METHODS.values() for h in m.steps_s}, reverse=True)
     print(f"{'':48s}" + "".join(f"{1e3 * h:>17g}" for h in steps))
