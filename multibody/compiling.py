@@ -103,6 +103,14 @@ def inlined_inner(function: F) -> F:
     return cast(F, _compiled(_jit(**_SETTINGS, **_NO_ENTRY, forceinline=True), function))
 
 
+def merged(function: F) -> F:
+    """For kernels with one caller: never compiled by themselves, but read as part of the caller.
+
+    Every compiled kernel is optimised again with all that it calls, so each layer of calls costs seconds.
+    """
+    return cast(F, _jit(**{**_SETTINGS, "cache": False}, inline="always")(function))
+
+
 def user_force(function: Callable[..., None]) -> Any:
     """Compile a user force `f(t_s, q, qd, parameters, force)`; it must add to `force`, and may not allocate per call.
 

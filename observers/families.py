@@ -9,12 +9,15 @@ import numpy as np
 
 from hodograph.core.frames import Array
 from hodograph.observers.kernels.cekf import Riccati, run_cekf
+from hodograph.observers.kernels.cekf_published import run_cekf_published
+from hodograph.observers.kernels.constrained import Wide
+from hodograph.observers.kernels.dependent import run_dependent
 from hodograph.observers.kernels.ekf import EkfSetting, Rows, run_ekf
 from hodograph.observers.kernels.plant import Node
 from hodograph.observers.kernels.ukf import Swarm, UkfSetting, run_ukf
 from hodograph.observers.kernels.unscented import Points
 from hodograph.observers.plant import make_linear, make_node, make_plant
-from hodograph.observers.recipes import Ekf, Recipe, Ukf
+from hodograph.observers.recipes import Dependent, Ekf, PublishedCekf, Recipe, Steps, Ukf
 
 if TYPE_CHECKING:
     from hodograph.observers.mechanism import Problem
@@ -47,8 +50,20 @@ class Outputs(NamedTuple):
     P_prior: Array
 
 
+def make_outputs(steps: int, size: int, *, traced: bool = False) -> Outputs:
+    """Room for a grid of steps with `size` states, and with what a smoother needs when `traced`."""
+    kept = steps if traced else 0
+    return Outputs(
+        np.full((steps, size), np.nan), np.full((steps, size, size), np.nan), np.zeros((kept, size, size)),
+        np.zeros((kept, size)), np.zeros((kept, size, size)),
+    )  # fmt: skip
+
+
 class Family(ABC):
     """One filter: its node and buffers, and calls into its kernels."""
+
+    traced = True
+    """Whether `run` fills F and the priors that a smoother needs."""
 
     def __init__(self, problem: Problem, force: Any) -> None:
         model, uncertainty = problem.model, problem.uncertainty
@@ -61,11 +76,7 @@ class Family(ABC):
         self.sensors = problem.sensors.table
         self.force = force
         self.silence = np.full((1, len(problem.sensors.rows)), np.nan)
-        size = len(P0)
-        self.scratch = Outputs(
-            np.zeros((1, size)), np.zeros((1, size, size)), np.zeros((0, size, size)), np.zeros((0, size)),
-            np.zeros((0, size, size)),
-        )  # fmt: skip
+        self.scratch = make_outputs(1, len(P0))
 
     def x(self) -> Array:
         """[z, zd, θ]."""
@@ -84,9 +95,9 @@ class Family(ABC):
         """Back to an earlier memory."""
         return
 
-    def predict(self, t_s: float, h_s: float) -> bool:
+    def predict(self, t_s: float, h_s: float, out: Outputs | None = None) -> bool:
         """One step; False when it failed."""
-        return self.run(self.silence, 0, 0, t_s, h_s, self.scratch) == 1
+        return self.run(self.silence, 0, 0, t_s, h_s, out or self.scratch) == 1
 
     def correct(self, first: int, end: int, values: Array, t_s: float) -> int:
         """One reading; a verdict, or −1 when the state is lost."""
@@ -102,9 +113,12 @@ class EkfFamily(Family):
 
     def __init__(self, problem: Problem, recipe: Ekf, gate: float, force: Any) -> None:
         super().__init__(problem, force)
+        f, d = len(problem.model.independent), len(problem.uncertainty.disturbances)
+        if recipe.acceleration_error and d != f:
+            raise ValueError(f"an acceleration error of {f} degrees of freedom needs {f} disturbances, got {d}")
         self.setting = EkfSetting(
             int(recipe.steps), int(recipe.transition), int(recipe.tangent), int(recipe.acceleration_error),
-            int(recipe.adaptive), gate,
+            int(recipe.adaptive) * (2 if recipe.unbounded else 1), gate,
         )  # fmt: skip
         if recipe.still_start:
             self.node.qdd[:] = 0.0
@@ -137,27 +151,36 @@ class UkfFamily(Family):
         )
         self.points = make_points(size, len(problem.sensors.rows))
         shape = (2 * size + 1, problem.model.n)
-        self.swarm = Swarm(np.zeros(shape), np.zeros(shape), np.zeros(shape), _copy(self.node))
+        probe = _copy(self.node)
+        if recipe.steps is not Steps.INDEX3:  # the reactions of the points serve nobody else
+            probe = probe._replace(multiplier=np.zeros(0))
+        self.swarm = Swarm(np.zeros(shape), np.zeros(shape), np.zeros(shape), probe)
 
     def run(self, readings: Array, first: int, end: int, t_s: float, h_s: float, out: Outputs) -> int:
         """A whole grid, or one correction."""
         return run_ukf(
             self.plant, self.force, self.setting, self.sensors, readings, first, end, self.node, self.linear, self.rows,
-            self.points, self.swarm, t_s, h_s, out.x, out.P,
+            self.points, self.swarm, t_s, h_s, out.x, out.P, out.F, out.x_prior, out.P_prior,
         )  # fmt: skip
+
+
+def make_riccati(size: int) -> Riccati:
+    """Buffers of a Riccati equation."""
+    square = (size, size)
+    return Riccati(
+        np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square),
+        np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(1),
+    )  # fmt: skip
 
 
 class CekfFamily(Family):
-    """The continuous EKF."""
+    """The continuous EKF; its corrections are part of the flow, so there is no prediction to smooth back over."""
+
+    traced = False
 
     def __init__(self, problem: Problem, gate: float, force: Any) -> None:
         super().__init__(problem, force)
-        size = len(self.node.P)
-        square = (size, size)
-        self.riccati = Riccati(
-            np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square),
-            np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(1),
-        )  # fmt: skip
+        self.riccati = make_riccati(len(self.node.P))
         self.gate = gate
 
     def memory(self) -> Any:
@@ -177,6 +200,52 @@ class CekfFamily(Family):
         )  # fmt: skip
 
 
+class PublishedCekfFamily(Family):
+    """The continuous EKF as published."""
+
+    def __init__(self, problem: Problem, recipe: PublishedCekf, force: Any) -> None:
+        super().__init__(problem, force)
+        self.riccati, self.trial = make_riccati(len(self.node.P)), _copy(self.node)
+        self.share = problem.step_s if recipe.per_step else 1.0
+
+    def run(self, readings: Array, first: int, end: int, t_s: float, h_s: float, out: Outputs) -> int:
+        """A whole grid; single readings are refused."""
+        if end > 0:
+            raise ValueError("the published CEKF reads within its steps: run it on a grid")
+        return run_cekf_published(
+            self.plant, self.force, self.share, self.sensors, readings, self.node, self.trial, self.linear, self.rows,
+            self.riccati, t_s, h_s, out.x, out.P,
+        )  # fmt: skip
+
+
+class DependentFamily(Family):
+    """Filters on all coordinates; the node keeps the core of their covariance."""
+
+    def __init__(self, problem: Problem, recipe: Dependent, gate: float, force: Any) -> None:
+        super().__init__(problem, force)
+        n, d, m = problem.model.n, len(self.node.theta), len(problem.sensors.rows)
+        size, full = len(self.node.P), 2 * n + d
+        square = (full, full)
+        free = np.ones(n)
+        free[problem.model.independent] = 0.0
+        self.iterated, self.gate = int(recipe.iterated), gate
+        self.rows = make_rows(n, m, full)
+        self.full = self.node._replace(P=np.zeros(square), L=np.zeros(square))
+        self.noisy = self.sensors._replace(var=self.sensors.var.copy())
+        self.wide = Wide(
+            np.zeros((size, full)), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square),
+            np.zeros(full), np.zeros(full), free, np.zeros(m), np.zeros((size, full)), np.zeros((m, size)),
+            np.zeros(size),
+        )  # fmt: skip
+
+    def run(self, readings: Array, first: int, end: int, t_s: float, h_s: float, out: Outputs) -> int:
+        """A whole grid, or one correction."""
+        return run_dependent(
+            self.plant, self.force, self.iterated, self.gate, self.sensors, self.noisy, readings, first, end,
+            self.node, self.linear, self.full, self.rows, self.wide, t_s, h_s, out.x, out.P,
+        )  # fmt: skip
+
+
 def _copy(node: Node) -> Node:
     return Node(*(a.copy() for a in node))
 
@@ -187,4 +256,8 @@ def family_of(problem: Problem, recipe: Recipe, gate: float, force: Any) -> Fami
         return EkfFamily(problem, recipe, gate, force)
     if isinstance(recipe, Ukf):
         return UkfFamily(problem, recipe, gate, force)
+    if isinstance(recipe, PublishedCekf):
+        return PublishedCekfFamily(problem, recipe, force)
+    if isinstance(recipe, Dependent):
+        return DependentFamily(problem, recipe, gate, force)
     return CekfFamily(problem, gate, force)

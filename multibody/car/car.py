@@ -37,8 +37,8 @@ class Drive:
     """A drive in engineering terms; all arrays have one row per kept step.
 
     `position_m` (k, 3) of the body origin, `velocity_mps` (k, 3) of the centre of gravity in ground axes, `body_mps`
-    (k, 3) the same in body axes, `rpy_rad` (k, 3), `rates_radps` (k, 3) about body axes, `acceleration_mps2` (k, 3) of the
-    centre of gravity in body axes; by wheel fl, fr, rl, rr (k, 4): forces in the road plane and loads, slip speeds.
+    (k, 3) the same in body axes, `rpy_rad` (k, 3), `rates_radps` (k, 3) about body axes, `acceleration_mps2` (k, 3) of
+    the centre of gravity in body axes; by wheel fl, fr, rl, rr (k, 4): forces in the road plane, loads, slip speeds.
     """
 
     t_s: Array
@@ -103,8 +103,8 @@ class Car:
     def settle(self, x_m: float = 0.0, y_m: float = 0.0, yaw_rad: float = 0.0, *, braked: bool = False) -> State:
         """The car at rest on its road, in equilibrium; on a slope it needs its brakes.
 
-        Steps with the speed taken out again and again until nothing accelerates. Without brakes the tyres go on creeping
-        out of their side stresses by micrometres a second; that counts as rest.
+        Steps with the speed taken out again and again until nothing accelerates. Without brakes the tyres go on
+        creeping out of their side stresses by micrometres a second; that counts as rest.
         """
         for name in self.model.inputs:
             self.stepper.set_input(name, STANDSTILL_BRAKE_PA if braked and name.startswith("brake") else 0.0)
@@ -138,7 +138,7 @@ class Car:
         turn = np.column_stack([forward, np.cross(up, forward), up])
         ground = np.array([x_m, y_m, float(self.road.height_m(x_m, y_m))])
         q = self.model.start_q.copy()
-        for name, first in self._triples(self.model.mechanism.points):
+        for _, first in self._triples(self.model.mechanism.points):
             q[first : first + 3] = turn @ self.model.start_q[first : first + 3] + ground
         for _, first in self._triples(self.model.mechanism.vectors):
             q[first : first + 3] = turn @ self.model.start_q[first : first + 3]

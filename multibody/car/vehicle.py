@@ -192,8 +192,8 @@ class Axle:
         for name in ("toe_deg", "camber_deg"):
             if abs(getattr(self, name)) > 15.0:
                 raise ValueError(f"{name} = {getattr(self, name)} is beyond 15 degrees")
-        for name in ("spring", "damper"):
-            if getattr(self, name).on == "upper_arm" and self.suspension.kind == "macpherson":
+        for name in ("spring", "damper", "anti_roll_bar"):
+            if getattr(getattr(self, name), "on", None) == "upper_arm" and self.suspension.kind == "macpherson":
                 raise ValueError(f"{name}: a MacPherson strut has no upper_arm")
 
     def as_right(self) -> Axle:

@@ -47,7 +47,7 @@ def derive(
     choose_branches(tables.rows, q, work.branch)
     cost[2] += 1.0
     if formulation == MATRIX_R:
-        iterations = position_problem(tables, work, t_s, q, POSITION_TOLERANCE, 50)
+        iterations = position_problem(tables, work, t_s, q, POSITION_TOLERANCE, 50.0)
         if iterations < 0:
             return False
         cost[1] += iterations + 1
@@ -84,7 +84,7 @@ def project(tables: Tables, work: Work, options: Array, t_s: float, q: Array, qd
         due = work.control[4] >= work.control[3]
     if due:
         rtol, atol = (options[5], options[6]) if options[6] > 0.0 else (1e-6, 1e-9)
-        iterations, first = project_positions(tables, work, t_s, q, 1e-12, 25, rtol, atol)
+        iterations, first = project_positions(tables, work, t_s, q, 1e-12, 25.0, rtol, atol)
         if iterations < 0:
             return False
         cost[0] += iterations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from hodograph.multibody.compiling import inlined, inlined_inner, inner
@@ -17,7 +19,7 @@ ZERO, ONE, TWO, THREE, FOUR = (
 
 
 @inlined_inner
-def add_multiple(w: Array, to: int, factor: float, x: Array, first: int, end: int) -> None:
+def add_multiple(w: Array, to: Any, factor: float, x: Array, first: Any, end: Any) -> None:
     """w[to …] += factor · x[first … end].
 
     Runs are short, so four at a time: the compiler packs those into one instruction, while a plain loop would spend its

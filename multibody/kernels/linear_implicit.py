@@ -208,7 +208,7 @@ def close_by_chord(tables: Tables, work: Work, t_s: float, q: Array, cost: Array
             q[i] += work.rhs[i]
     choose_branches(tables.rows, q, work.branch)
     cost[1] += 2.0
-    return position_problem(tables, work, t_s, q, 1e-12, 20) >= 0
+    return position_problem(tables, work, t_s, q, 1e-12, 20.0) >= 0
 
 
 @njit

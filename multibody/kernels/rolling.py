@@ -157,10 +157,10 @@ def brake_and_drive(
         else:
             to_left, to_right, _ = differential(rolling.drive_par[j], torque, qd[spin_left], qd[spin_right])
         drive_wheel(rolling, wheels, left, to_left, q, out)
+        react(out, q, axle[3], axle[4], rolling.wheel[left, 1], to_left)
         if left != right:
             drive_wheel(rolling, wheels, right, to_right, q, out)
-        if axle[3] != axle[4]:
-            turn(out, q, axle[3], axle[4], -(to_left + to_right))
+            react(out, q, axle[3], axle[4], rolling.wheel[right, 1], to_right)
 
 
 @inlined_inner
@@ -169,6 +169,26 @@ def drive_wheel(rolling: Rolling, wheels: Array, k: int, torque: float, q: Array
     wheels[k, DRIVE] += torque
     out[rolling.wheel[k, 4]] += torque
     turn(out, q, rolling.wheel[k, 2], rolling.wheel[k, 3], torque)
+
+
+@inlined_inner
+def react(out: Array, q: Array, a: int, b: int, axis: int, torque: float) -> None:
+    """The opposite torque on the body with side vectors a and b: about the wheel's own axis, as a shaft brings it.
+
+    Action and reaction have to be one vector: with a reaction about the body's axis, cambered wheels would turn a car
+    in the air. With n = a × b the rates of turn of the body are n · db/dt about a and −n · da/dt about b.
+    """
+    if a == b:
+        return
+    x, y, z = torque * q[axis], torque * q[axis + 1], torque * q[axis + 2]
+    nx, ny, nz = (
+        q[a + 1] * q[b + 2] - q[a + 2] * q[b + 1],
+        q[a + 2] * q[b] - q[a] * q[b + 2],
+        q[a] * q[b + 1] - q[a + 1] * q[b],
+    )
+    turn(out, q, a, b, -(x * nx + y * ny + z * nz))
+    push3(out, b, -dot3(q, a, x, y, z), nx, ny, nz)
+    push3(out, a, dot3(q, b, x, y, z), nx, ny, nz)
 
 
 @inlined_inner

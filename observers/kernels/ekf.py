@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import log
 from typing import Any, NamedTuple
 
-from hodograph.multibody.compiling import inner, njit
+from hodograph.multibody.compiling import inner, merged, njit
 from hodograph.multibody.kernels.constraints import choose_branches
 from hodograph.multibody.kernels.dynamics import (
     acceleration_problem,
@@ -34,6 +34,7 @@ from hodograph.observers.kernels.algebra import (
 )
 from hodograph.observers.kernels.plant import (
     CONSTANT,
+    EXACT,
     TOLERANCE,
     Linear,
     Node,
@@ -41,6 +42,7 @@ from hodograph.observers.kernels.plant import (
     linearise,
     linearise_kinematics,
     process_noise,
+    process_noise_exact,
     reduced_mass,
     settle,
     step,
@@ -50,6 +52,7 @@ from hodograph.sensors.kernels import ACCELERATION, SensorTable, difference, mea
 
 USED, LATE, GATED, STALE, INVALID = 0, 1, 2, 3, 4
 TWO_PI_LOG = 1.8378770664093453
+LEAST, MOST = 0.01, 10.0  # bounds of an adapted noise over its start
 
 
 class EkfSetting(NamedTuple):
@@ -59,7 +62,7 @@ class EkfSetting(NamedTuple):
     transition: int
     tangent: int  # 1: error-state correction along the tangent, accelerations kept; 2: then the position problem
     as_acceleration: int  # 1: disturbances are estimated as acceleration errors, fed back as Rᵀ M R · error
-    adaptive: int  # 1: the plant noise follows the corrections over a window
+    adaptive: int  # 1: the plant noise follows the corrections over a window; 2: as published
     gate: float  # chi-square limit of one row; inf: off
 
 
@@ -77,10 +80,10 @@ class Rows(NamedTuple):
     innovation_var: Array  # (m,)
     cost: Array  # (6,) of the stepper
     before: Array  # (N,) diagonal of P before the correction
-    window: Array  # (51, N) noise seen in the last 50 corrections; the last row counts them
+    window: Array  # (51, N) noise seen in the last 50 corrections; then their count, steps since, noise at the start
 
 
-@inner
+@merged
 def predict_ekf(
     plant: Plant, force: Any, s: EkfSetting, node: Node, linear: Linear, rows: Rows, t_s: float, h: float
 ) -> bool:
@@ -92,8 +95,11 @@ def predict_ekf(
             for i in range(f):
                 for j in range(f):
                     linear.A[f + i, 2 * f + j] = 1.0 if i == j else 0.0
+    if s.transition == EXACT:
+        process_noise_exact(plant, h, linear)
+    else:
+        process_noise(plant, h, linear)
     transition(plant, s.transition, h, linear)
-    process_noise(plant, h, linear)
     if s.as_acceleration == 1:
         for i in range(n):
             for j in range(n):
@@ -101,7 +107,8 @@ def predict_ekf(
         for k in range(n - 2 * f):
             linear.Q[2 * f + k, 2 * f + k] = plant.noise_theta[k]
     propagate(linear.F, node.P, linear.Q, linear.T)
-    ok = step(plant, force, s.integrator, node, t_s, h, rows.cost)
+    rows.window[len(rows.window) - 1, 1] += 1.0
+    ok = step(plant, force, s.integrator, node, t_s, h, linear.change, rows.cost)
     if not ok:
         node.counts[FAILED_STEPS] += 1.0
     return ok
@@ -183,7 +190,7 @@ def update_rows(sensors: SensorTable, first: int, end: int, values: Array, gate:
     return GATED if gated > 0 else INVALID
 
 
-@inner
+@merged
 def apply_full(plant: Plant, force: Any, node: Node, dx: Array, t_s: float) -> bool:
     """Add dx to z, zd and θ, then position and velocity problem and exact accelerations."""
     z, f = plant.work.independent, len(plant.work.independent)
@@ -195,7 +202,7 @@ def apply_full(plant: Plant, force: Any, node: Node, dx: Array, t_s: float) -> b
     return settle(plant, force, node, t_s)
 
 
-@inner
+@merged
 def apply_tangent(plant: Plant, s: EkfSetting, node: Node, linear: Linear, dx: Array, t_s: float) -> bool:
     """q + R dz, velocity problem there; accelerations kept, or corrected by the estimated acceleration error."""
     tables, work = plant.tables, plant.work
@@ -214,7 +221,7 @@ def apply_tangent(plant: Plant, s: EkfSetting, node: Node, linear: Linear, dx: A
         node.qd[z[k]] += dx[f + k]
     choose_branches(tables.rows, node.q, work.branch)
     if s.tangent == 2:
-        if position_problem(tables, work, t_s, node.q, TOLERANCE, 60) < 0:
+        if position_problem(tables, work, t_s, node.q, TOLERANCE, 60.0) < 0:
             return False
     else:
         configure(tables, work, t_s, node.q)
@@ -227,26 +234,35 @@ def apply_tangent(plant: Plant, s: EkfSetting, node: Node, linear: Linear, dx: A
     return True
 
 
-@inner
+@merged
 def adapt(plant: Plant, s: EkfSetting, node: Node, linear: Linear, rows: Rows) -> None:
-    """Plant noise from |dx² + P⁺ − (P⁻ − Q)|, the mean over the last 50 corrections."""
+    """Plant noise of the disturbances from the last 50 corrections: the mean of Q + (dx² + P⁺ − P⁻) / steps, bounded.
+
+    As published: the mean of |dx² + P⁺ − (P⁻ − Q)|. That takes the scatter of dx² for noise, and where corrections are
+    rare the noise feeds itself until the filter is lost.
+    """
     n, f, window = len(node.P), len(linear.null), rows.window
     length = len(window) - 1
-    slot = int(window[length, 0]) % length
+    slot, steps = int(window[length, 0]) % length, max(window[length, 1], 1.0)
     window[length, 0] += 1.0
-    for i in range(n):
-        window[slot, i] = abs(rows.dx[i] ** 2 + node.P[i, i] - (rows.before[i] - linear.Q[i, i]))
-    filled = min(int(window[length, 0]), length)
-    if filled < length:
-        return
+    window[length, 1] = 0.0
+    filled = window[length, 0] >= length
     for k in range(n - 2 * f):
-        total = 0.0
-        for i in range(length):
-            total += window[i, 2 * f + k]
-        plant.noise_theta[k] = total / length
+        i = 2 * f + k
+        if window[length, 0] == 1.0:
+            window[length, i] = plant.noise_theta[k]
+        more = rows.dx[i] ** 2 + node.P[i, i] - rows.before[i]
+        window[slot, i] = abs(more + linear.Q[i, i]) if s.adaptive == 2 else more / steps + linear.Q[i, i]
+        if filled:
+            total = 0.0
+            for j in range(length):
+                total += window[j, i]
+            start = window[length, i]
+            mean = total / length
+            plant.noise_theta[k] = mean if s.adaptive == 2 else min(max(mean, LEAST * start), MOST * start)
 
 
-@inner
+@merged
 def correct_ekf(
     plant: Plant,
     force: Any,
@@ -269,7 +285,7 @@ def correct_ekf(
         return verdict
     if not (finite(rows.dx) and tidy(node.P, node.L, node.counts)):
         return -1
-    if s.adaptive == 1:
+    if s.adaptive > 0:
         adapt(plant, s, node, linear, rows)
     if s.tangent > 0:
         if not apply_tangent(plant, s, node, linear, rows.dx, t_s):
@@ -307,17 +323,12 @@ def run_ekf(
     """
     steps, m = len(readings), len(readings[0])
     last = end if end > 0 else m
-    keep = len(out_F) == steps
     for k in range(steps):
         now = t_s + k * h
         if end == 0 and not predict_ekf(plant, force, s, node, linear, rows, now, h):
             return k
-        if keep:
-            for i in range(len(node.P)):
-                for j in range(len(node.P)):
-                    out_F[k, i, j] = linear.F[i, j]
-                    out_P_prior[k, i, j] = node.P[i, j]
-            write_state(plant, node, out_prior[k])
+        if len(out_F) == steps:
+            keep_prior(plant, node, linear, out_F[k], out_prior[k], out_P_prior[k])
         some = False
         for i in range(m):
             some = some or readings[k, i] == readings[k, i]
@@ -343,3 +354,13 @@ def write_state(plant: Plant, node: Node, x: Array) -> None:
         x[f + k] = node.qd[z[k]]
     for k in range(len(node.theta)):
         x[2 * f + k] = node.theta[k]
+
+
+@merged
+def keep_prior(plant: Plant, node: Node, linear: Linear, F: Array, x: Array, P: Array) -> None:
+    """What a smoother needs of a prediction: its F, and the state and covariance before any reading."""
+    for i in range(len(node.P)):
+        for j in range(len(node.P)):
+            F[i, j] = linear.F[i, j]
+            P[i, j] = node.P[i, j]
+    write_state(plant, node, x)
