@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hodograph.core.errors import MechanismError
 from hodograph.multibody.algebra import Array
@@ -19,6 +20,7 @@ from hodograph.multibody.kinematics import from_independent
 from hodograph.multibody.lanes import LaneStepper
 from hodograph.multibody.model import State
 from hodograph.multibody.stepper import StepCost
+from hodograph.multibody.tables import Index
 
 DURATION_S = 30.0
 CONSTRAINTS_M = 1e-8
@@ -33,8 +35,9 @@ A division, root or exponential counts as one, so the limit is on the low side.
 
 def smooth(t_s: Array, begin_s: float, end_s: float, ramp_s: float = 0.3) -> Array:
     """1 between two times, 0 outside, with ramps without corners."""
-    up, down = (np.clip((t_s - at) / ramp_s, 0.0, 1.0) for at in (begin_s, end_s - ramp_s))
-    return up * up * (3.0 - 2.0 * up) - down * down * (3.0 - 2.0 * down)
+    up = np.clip((t_s - begin_s) / ramp_s, 0.0, 1.0)
+    down = np.clip((t_s - end_s + ramp_s) / ramp_s, 0.0, 1.0)
+    return np.asarray(up * up * (3.0 - 2.0 * up) - down * down * (3.0 - 2.0 * down), dtype=np.float64)
 
 
 def stop_and_go(car: Car, h_s: float = STEP_S) -> dict[str, Array]:
@@ -43,7 +46,7 @@ def stop_and_go(car: Car, h_s: float = STEP_S) -> dict[str, Array]:
     Wait 1 s, accelerate to some 10 m/s, slalom at 0.4 Hz, brake to a stop, wait with the brakes on, start again, turn
     left and right slowly, brake to a stop, wait.
     """
-    t = h_s * np.arange(1, round(DURATION_S / h_s) + 1)
+    t: Array = h_s * np.arange(1, round(DURATION_S / h_s) + 1, dtype=np.float64)
     mass_kg, radius_m = static_loads(car.vehicle).total_kg, car.vehicle.rear.tyre.radius_m
     per_mps2 = mass_kg * radius_m
     torque_nm = per_mps2 * (
@@ -180,17 +183,21 @@ def _sigma_step_us(car: Car, points: list[State], rounds: int) -> Array:
     return took[2:]
 
 
+def _counts(start: Index) -> NDArray[np.int64]:
+    return np.asarray(start[1:], dtype=np.int64) - np.asarray(start[:-1], dtype=np.int64)
+
+
 def multiply_adds(car: Car, cost: StepCost) -> dict[str, float]:
     """Multiply-adds of a mean step by part, from the model's tables and the iterations and factorisations it took."""
     tables = car.model.tables
     rows, factor, loads = tables.rows, tables.factor, tables.loads
     n, m = car.model.n, len(rows.const)
-    below = np.diff(factor.start.astype(np.int64)) - 1
-    slots_of = np.diff(rows.start.astype(np.int64))
+    below = _counts(factor.start) - 1
+    slots_of = _counts(rows.start)
     slots, pairs = int(slots_of.sum()), int((slots_of * (slots_of + 1) // 2).sum())
     forms = len(rows.tri_val) + len(getattr(rows, "form_val", ())) + slots
     solve, mass = int(2 * below.sum() + n), len(tables.mass.val)
-    terms_of = np.diff(loads.spring_term.astype(np.int64))
+    terms_of = _counts(loads.spring_term)
     springs = int(terms_of.sum()) * 3
     tyres = len(tables.rolling.wheel) * TYRE_MADDS + AIR_MADDS
     tangents = int((terms_of * (terms_of + 1) // 2).sum()) + len(tables.rolling.wheel) * (
