@@ -38,7 +38,7 @@ FINEST_S = 1e-5
 WORST_M = 0.5
 EXACT = StepOptions(tolerance=1e-10, projection_tolerance=1e-9)
 IMPLICIT = Integrator.LINEARLY_IMPLICIT_EULER
-COARSE, FINE = (8e-3, 4e-3, 2e-3, 1e-3, 5e-4, 2.5e-4), (4e-3, 2e-3, 1e-3, 5e-4, 2.5e-4)
+COARSE, FINE = (1e-2, 5e-3, 4e-3, 2e-3, 1e-3, 5e-4, 2.5e-4), (4e-3, 2e-3, 1e-3, 5e-4, 2.5e-4)
 
 
 @dataclass(frozen=True, slots=True)
