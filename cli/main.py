@@ -218,6 +218,31 @@ def info(
 
 
 @app.command()
+def doctor(
+    vehicle: Annotated[
+        Path,
+        typer.Argument(help="A vehicle file, or a shipped one: xbw, race_car.", show_default=False, readable=False),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder for the pictures; doctor_out unless --json.", show_default=False),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Examine a vehicle file: draw it, count its freedoms, load its wheels, shake it, sweep its suspension.
+
+    Examples:
+
+      hodograph doctor xbw
+
+      hodograph doctor my_car.toml --out pictures
+    """
+    from hodograph.cli.doctor import run_doctor
+
+    run_doctor(vehicle, out=out if out is not None or json else Path("doctor_out"), as_json=json)
+
+
+@app.command()
 def bench(
     what: Annotated[BenchSubject, typer.Argument(help="What to measure.", show_default=False)],
     mechanism: Annotated[str | None, typer.Option(help="linkages: fourbar, fivebar.", show_default="all")] = None,

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hodograph.multibody.compiling import user_force
     from hodograph.multibody.derivatives import Sensitivity, sensitivity
+    from hodograph.multibody.energy import energy_j
     from hodograph.multibody.kinematics import (
         consistent,
         constraint_norms,
-        energy_j,
         from_independent,
         mass_matrix,
         matrices_r_s,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         Distance,
         DotProduct,
         Guided,
+        Lamina,
         Linear,
         Mechanism,
         Particle,
@@ -68,15 +69,16 @@ if TYPE_CHECKING:
 _HOMES = {
     "compiling": ("user_force",),
     "derivatives": ("Sensitivity", "sensitivity"),
+    "energy": ("energy_j",),
     "kinematics": (
-        "consistent", "constraint_norms", "energy_j", "from_independent", "mass_matrix", "matrices_r_s", "reselect",
-        "start_state", "velocity_sensitivity",
+        "consistent", "constraint_norms", "from_independent", "mass_matrix", "matrices_r_s", "reselect", "start_state",
+        "velocity_sensitivity",
     ),
     "lanes": ("LaneStepper",),
     "mechanism": (
         "Aligned", "Angle", "Bar", "Combination", "ConstantDistance", "CoordinateSpring", "Distance", "DotProduct",
-        "Guided", "Linear", "Mechanism", "Particle", "PlanarBody", "Point", "PointForce", "RigidBody", "SpringDamper",
-        "Station", "Torque", "UnitVector", "Vector", "Wheel", "read_mechanism", "shipped_mechanism",
+        "Guided", "Lamina", "Linear", "Mechanism", "Particle", "PlanarBody", "Point", "PointForce", "RigidBody",
+        "SpringDamper", "Station", "Torque", "UnitVector", "Vector", "Wheel", "read_mechanism", "shipped_mechanism",
         "shipped_mechanisms",
     ),
     "model": ("Model", "State", "build"),
@@ -87,9 +89,9 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "Aligned", "Angle", "Bar", "Combination", "ConstantDistance", "CoordinateSpring", "Distance", "DotProduct",
-    "Formulation", "Guided", "Integrator", "LaneStepper", "Linear", "Mechanism", "Model", "Particle", "PlanarBody",
-    "Point", "PointForce", "Projection", "Refresh", "RigidBody", "Sensitivity", "SpringDamper", "State", "Station",
-    "StepCost", "StepOptions", "Stepper", "Torque", "Trajectory", "UnitVector", "Vector", "Wheel", "build",
+    "Formulation", "Guided", "Integrator", "Lamina", "LaneStepper", "Linear", "Mechanism", "Model", "Particle",
+    "PlanarBody", "Point", "PointForce", "Projection", "Refresh", "RigidBody", "Sensitivity", "SpringDamper", "State",
+    "Station", "StepCost", "StepOptions", "Stepper", "Torque", "Trajectory", "UnitVector", "Vector", "Wheel", "build",
     "consistent", "constraint_norms", "energy_j", "from_independent", "mass_matrix", "matrices_r_s", "read_mechanism",
     "reselect", "sensitivity", "shipped_mechanism", "shipped_mechanisms", "start_state", "user_force",
     "velocity_sensitivity",

@@ -38,7 +38,7 @@ def assemble(c: Coordinates, rows: Sequence[Row], tables: Rows, inertia: Inertia
     q = _close(q, held, rows, tables)
     jacobian, active = dense_jacobian(tables, q)
     degrees = _check_rank(c, rows, tables, q, jacobian, active)
-    _check_declared(c, degrees)
+    _check_declared(c, degrees, guided=len(tables.guide) > 0)
     free: Array = null_space(_normalised(jacobian[active]), rcond=RANK) if active.any() else np.eye(len(q))
     independent = _choose(c, free)
     _check_mass(c, inertia, free, q)
@@ -173,9 +173,9 @@ def _try_close(q: Array, rows: Sequence[Row], tables: Rows) -> Array | None:
         return None
 
 
-def _check_declared(c: Coordinates, degrees: int) -> None:
+def _check_declared(c: Coordinates, degrees: int, *, guided: bool) -> None:
     mechanism = c.mechanism
-    if degrees < 1 and not any(constraint.kind == "guided" for constraint in mechanism.constraints.values()):
+    if degrees < 1 and not guided:
         raise MechanismError(f"{mechanism.name} cannot move: it has no degree of freedom")
     declared = mechanism.degrees_of_freedom
     if declared is not None and declared != degrees:

@@ -32,7 +32,7 @@ def fingerprint(root: Path) -> str:
     for folder in ("multibody", "sensors", "observers"):
         for path in sorted((root / folder).rglob("*.py")):
             source = path.read_bytes()
-            if b"compiling" in source or path.stem == "tables":
+            if b"compiling" in source or path.stem in ("tables", "columns"):
                 digest.update(source)
     return digest.hexdigest()
 
@@ -101,6 +101,14 @@ def inner(function: F) -> F:
 def inlined_inner(function: F) -> F:
     """Both: merged into the caller and without an entry from Python."""
     return cast(F, _compiled(_jit(**_SETTINGS, **_NO_ENTRY, forceinline=True), function))
+
+
+def merged(function: F) -> F:
+    """For kernels with one caller: never compiled by themselves, but read as part of the caller.
+
+    Every compiled kernel is optimised again with all that it calls, so each layer of calls costs seconds.
+    """
+    return cast(F, _jit(**{**_SETTINGS, "cache": False}, inline="always")(function))
 
 
 def user_force(function: Callable[..., None]) -> Any:

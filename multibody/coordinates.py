@@ -17,7 +17,7 @@ from hodograph.multibody.algebra import (
     place_combination,
     place_difference,
 )
-from hodograph.multibody.mechanism import Bar, Body, Mechanism, Particle, PlanarBody, RigidBody, Wheel
+from hodograph.multibody.mechanism import Bar, Body, Lamina, Mechanism, Particle, PlanarBody, RigidBody, Wheel
 
 _AXES = ("x", "y", "z")
 
@@ -58,15 +58,7 @@ class Coordinates:
         if name in self.points:
             return self.points[name]
         if name in self.mechanism.stations:
-            station = self.mechanism.stations[name]
-            frame = self.frames.get(station.body)
-            if frame is None:
-                raise MechanismError(f"station {name}: there is no body {station.body} that could carry it")
-            position_m = vector_of(station.position_m, self.mechanism.dim, f"station {name}")
-            place = frame.place(frame.factors(position_m))
-            if np.abs(place_at(place, self.design_q) - position_m).max() > 1e-9 + 1e-9 * np.abs(position_m).max():
-                raise MechanismError(f"station {name} does not lie on body {station.body}")
-            return place
+            return _station_place(self.mechanism, name, self.frames, self.design_q)
         raise MechanismError(f"{user}: there is no point or station {name}")
 
     def direction(self, text: str, user: str) -> Place:
@@ -126,12 +118,65 @@ def lay_out(mechanism: Mechanism) -> Coordinates:
         design.append(0.0)
     design_q = np.array(design)
     lengths_m = _declared_lengths(mechanism)
-    frames = {
-        name: _frame(name, body, points, vectors, lengths_m, design_q)
-        for name, body in mechanism.bodies.items()
-        if not isinstance(body, Wheel)
-    }
+    frames = _frames(mechanism, points, vectors, lengths_m, design_q)
     return Coordinates(mechanism, tuple(names), points, vectors, scalars, frames, lengths_m, design_q)
+
+
+def _station_place(mechanism: Mechanism, name: str, frames: Mapping[str, BodyFrame], design_q: Array) -> Place:
+    station = mechanism.stations[name]
+    frame = frames.get(station.body)
+    if frame is None:
+        raise MechanismError(f"station {name}: there is no body {station.body} that could carry it")
+    position_m = vector_of(station.position_m, mechanism.dim, f"station {name}")
+    place = frame.place(frame.factors(position_m))
+    off_m = np.abs(place_at(place, design_q) - position_m).max()
+    if off_m > 1e-9 + 1e-9 * np.abs(position_m).max():
+        raise MechanismError(f"station {name} does not lie on body {station.body}: it is off by {off_m:.3g} m")
+    return place
+
+
+def _frames(
+    mechanism: Mechanism,
+    points: Mapping[str, Place],
+    vectors: Mapping[str, Place],
+    lengths_m: Mapping[frozenset[str], float],
+    design_q: Array,
+) -> dict[str, BodyFrame]:
+    """The frame of every body but wheels; those whose places are stations come after the bodies that carry them."""
+    frames: dict[str, BodyFrame] = {}
+    waiting: list[str] = []
+
+    def place(name: str, user: str) -> Place:
+        if name in points:
+            return points[name]
+        station = mechanism.stations.get(name)
+        if station is None:
+            raise MechanismError(f"{user}: there is no point or station {name}")
+        if station.body in mechanism.bodies:
+            settle(station.body)
+        return _station_place(mechanism, name, frames, design_q)
+
+    def settle(name: str) -> None:
+        body = mechanism.bodies[name]
+        if name in frames or isinstance(body, Wheel):
+            return
+        if name in waiting:
+            raise MechanismError(
+                f"bodies {', '.join(waiting)} stand on each other; one of them needs points of its own"
+            )
+        waiting.append(name)
+        if isinstance(body, RigidBody):
+            frames[name] = _spatial_frame(name, body, points, vectors, design_q)
+        else:
+            wanted = (body.point,) if isinstance(body, Particle) else body.points
+            if isinstance(body, PlanarBody) and (missing := [p for p in wanted if p not in points]):
+                raise MechanismError(f"body {name}: there is no point {missing[0]}")
+            frames[name] = _frame(name, body, [place(p, f"body {name}") for p in wanted], lengths_m, design_q)
+        waiting.pop()
+
+    for name in mechanism.bodies:
+        settle(name)
+    return frames
 
 
 def _place(name: str, position: Array, fixed: bool, names: list[str], design: list[float]) -> Place:
@@ -164,24 +209,17 @@ def _positive(length_m: float, what: str) -> float:
 
 
 def _frame(
-    name: str,
-    body: Body,
-    points: Mapping[str, Place],
-    vectors: Mapping[str, Place],
-    lengths_m: Mapping[frozenset[str], float],
-    design_q: Array,
+    name: str, body: Body, places: list[Place], lengths_m: Mapping[frozenset[str], float], design_q: Array
 ) -> BodyFrame:
-    wanted = (body.point,) if isinstance(body, Particle) else () if isinstance(body, Wheel) else body.points
-    for point in wanted:
-        if point not in points:
-            raise MechanismError(f"body {name}: there is no point {point}")
-    if isinstance(body, RigidBody):
-        return _spatial_frame(name, body, points, vectors, design_q)
-    origin = points[wanted[0]]
+    origin = places[0]
     if isinstance(body, Particle):
         return BodyFrame(origin, (), place_at(origin, design_q), np.zeros((len(origin), 0)))
-    along = place_difference(points[wanted[1]], origin)
-    length_m = lengths_m.get(frozenset(wanted[:2]), float(np.linalg.norm(place_at(along, design_q))))
+    if isinstance(body, Lamina):
+        return _lamina_frame(name, body, places, design_q)
+    assert isinstance(body, Bar | PlanarBody)
+    wanted = body.points[:2]
+    along = place_difference(places[1], origin)
+    length_m = lengths_m.get(frozenset(wanted), float(np.linalg.norm(place_at(along, design_q))))
     _positive(length_m, f"body {name} ({wanted[0]} to {wanted[1]})")
     basis: tuple[Place, ...] = (along,)
     if isinstance(body, PlanarBody):
@@ -193,9 +231,23 @@ def _frame(
     return BodyFrame(origin, basis, place_at(origin, design_q), np.column_stack(shown) * scale)
 
 
+def _lamina_frame(name: str, body: Lamina, places: list[Place], design_q: Array) -> BodyFrame:
+    if len(places[0]) != 3:
+        raise MechanismError(f"body {name}: a lamina in a planar mechanism; use kind = planar")
+    basis = tuple(place_difference(p, places[0]) for p in places[1:])
+    design = np.column_stack([place_at(b, design_q) for b in basis])
+    area_m2 = float(np.linalg.norm(np.cross(design[:, 0], design[:, 1])))
+    if area_m2 < 1e-6 * max(1e-6, float(np.prod(np.linalg.norm(design, axis=0)))):
+        raise MechanismError(f"body {name}: {', '.join(body.points)} lie on a line; a lamina needs a triangle")
+    return BodyFrame(places[0], basis, place_at(places[0], design_q), design)
+
+
 def _spatial_frame(
     name: str, body: RigidBody, points: Mapping[str, Place], vectors: Mapping[str, Place], design_q: Array
 ) -> BodyFrame:
+    for point in body.points:
+        if point not in points:
+            raise MechanismError(f"body {name}: there is no point {point}")
     for vector in body.vectors:
         if vector not in vectors:
             raise MechanismError(f"body {name}: there is no vector {vector}")

@@ -9,7 +9,10 @@ import numpy as np
 from hodograph.core.errors import MechanismError
 from hodograph.multibody.algebra import Array, Place, place_at
 from hodograph.multibody.coordinates import BodyFrame, Coordinates
-from hodograph.multibody.mechanism import Bar, Body, Particle, PlanarBody, RigidBody, Wheel
+from hodograph.multibody.mechanism import Bar, Body, Lamina, Particle, PlanarBody, RigidBody, Wheel
+
+THICKNESS = 0.05
+"""How far Ixx + Iyy of a lamina may be from Izz, as a share of Izz."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +80,28 @@ def _moments(name: str, body: Body, frame: BodyFrame) -> Array:
         cg = np.array(body.cg_m) / length_m
         polar = body.inertia_kgm2 / length_m**2 + body.mass_kg * float(cg @ cg)
         return _stacked(body.mass_kg, cg, np.eye(2) * polar / 2.0)
+    if isinstance(body, Lamina):
+        return _lamina_moments(name, body, frame)
     assert isinstance(body, RigidBody)
     return _rigid_moments(name, body, frame)
+
+
+def _lamina_moments(name: str, body: Lamina, frame: BodyFrame) -> Array:
+    ixx, iyy, izz = body.inertia_kgm2
+    if abs(ixx + iyy - izz) > THICKNESS * izz:
+        raise MechanismError(
+            f"body {name}: a flat body has Ixx + Iyy = Izz within {THICKNESS:.0%}, got {ixx} + {iyy} and {izz}; "
+            "make a thick one a rigid body"
+        )
+    second = np.array([[(iyy + izz - ixx) / 2.0, body.product_kgm2], [body.product_kgm2, (ixx + izz - iyy) / 2.0]])
+    if np.linalg.eigvalsh(second)[0] < -1e-9 * izz:
+        raise MechanismError(f"body {name}: no mass distribution has these inertias (triangle inequality violated)")
+    cg = np.array(body.cg_m)
+    along = frame.design[:, 0] / np.linalg.norm(frame.design[:, 0])
+    across = frame.design[:, 1] - (frame.design[:, 1] @ along) * along
+    axes = np.column_stack([along, across / np.linalg.norm(across)])
+    inverse = np.linalg.inv(axes.T @ frame.design)
+    return _stacked(body.mass_kg, inverse @ cg, inverse @ (second + body.mass_kg * np.outer(cg, cg)) @ inverse.T)
 
 
 def _rigid_moments(name: str, body: RigidBody, frame: BodyFrame) -> Array:

@@ -13,7 +13,7 @@ from hodograph.multibody.kernels.constraints import choose_branches, rates
 from hodograph.multibody.kernels.linear import refresh_mass
 from hodograph.multibody.model import Model, State
 from hodograph.multibody.symbolic import Index
-from hodograph.multibody.tables import Work
+from hodograph.multibody.tables import WHEEL_STATES, Work
 
 POSITION_TOLERANCE = 1e-13
 
@@ -34,13 +34,14 @@ def consistent(
     work = work or model.work()
     q, qd = q.copy(), qd.copy()
     choose_branches(model.tables.rows, q, work.branch)
-    iterations, _ = dynamics.project_positions(model.tables, work, t_s, q, 1e-12, 50, 0.0, 1.0)
+    iterations, _ = dynamics.project_positions(model.tables, work, t_s, q, 1e-12, 50.0, 0.0, 1.0)
     if iterations < 0:
         raise MechanismError(f"{model.mechanism.name}: no consistent position near the given one")
     dynamics.project_velocities(model.tables, work, t_s, q, qd)
     qdd, multipliers = np.zeros(model.n), np.zeros(model.rows)
+    work.clock[0] = t_s
     dynamics.lagrange(model.tables, work, force, t_s, q, qd, np.zeros(2), qdd, multipliers)
-    return State(t_s, q, qd, qdd, multipliers)
+    return State(t_s, q, qd, qdd, multipliers, work.wheels[:, :WHEEL_STATES].copy())
 
 
 def from_independent(
@@ -51,14 +52,15 @@ def from_independent(
     q, qd = near_q.copy(), np.zeros(model.n)
     q[work.independent], qd[work.independent] = z, zd
     choose_branches(model.tables.rows, q, work.branch)
-    if dynamics.position_problem(model.tables, work, t_s, q, POSITION_TOLERANCE, 100) < 0:
+    if dynamics.position_problem(model.tables, work, t_s, q, POSITION_TOLERANCE, 100.0) < 0:
         raise MechanismError(
             f"{model.mechanism.name}: no position with these independent coordinates near the given one"
         )
     dynamics.velocity_problem(model.tables, work, qd)
     qdd, multipliers = np.zeros(model.n), np.zeros(model.rows)
+    work.clock[0] = t_s
     dynamics.matrix_r(model.tables, work, force, t_s, q, qd, qdd, multipliers)
-    return State(t_s, q, qd, qdd, multipliers)
+    return State(t_s, q, qd, qdd, multipliers, work.wheels[:, :WHEEL_STATES].copy())
 
 
 def matrices_r_s(model: Model, t_s: float, q: Array, *, work: Work | None = None) -> tuple[Array, Array]:
@@ -124,31 +126,3 @@ def mass_matrix(model: Model, q: Array) -> Array:
     dense = np.zeros((model.n, model.n))
     dense[np.repeat(np.arange(model.n), np.diff(mass.start)), mass.col] = values
     return dense
-
-
-def energy_j(model: Model, state: State) -> tuple[float, float]:
-    """Kinetic and potential energy: weight, constant forces, and springs (curves integrated)."""
-    kinetic = 0.5 * float(state.qd @ mass_matrix(model, state.q) @ state.qd)
-    return kinetic, -float(model.tables.loads.steady @ state.q) + _spring_energy_j(model, state.q)
-
-
-def _spring_energy_j(model: Model, q: Array) -> float:
-    loads, total = model.tables.loads, 0.0
-    for s, (stiffness, free, _) in enumerate(loads.spring_par):
-        vector = loads.spring_const[s].copy()
-        for k in range(int(loads.spring_term[s]), int(loads.spring_term[s + 1])):
-            vector[loads.term[k, 1]] += loads.term_val[k] * q[loads.term[k, 0]]
-        total += _stored_j(model, int(loads.spring_curve[s, 0]), stiffness, float(np.linalg.norm(vector)) - free)
-    for s, (stiffness, rest, _) in enumerate(loads.scalar_par):
-        total += _stored_j(model, int(loads.scalar[s, 1]), stiffness, float(q[loads.scalar[s, 0]]) - rest)
-    return total
-
-
-def _stored_j(model: Model, curve: int, stiffness: float, stretch: float) -> float:
-    if curve == 0:
-        return 0.5 * stiffness * stretch**2
-    from hodograph.multibody.kernels.loads import curve_at
-
-    nodes, weights = np.polynomial.legendre.leggauss(40)
-    values = [curve_at(model.tables.loads, curve - 1, 0.5 * stretch * (1.0 + x))[0] for x in nodes]
-    return float(0.5 * stretch * (weights @ np.array(values)))

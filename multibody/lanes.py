@@ -13,8 +13,9 @@ from hodograph.multibody.compiling import NO_FORCE
 from hodograph.multibody.kernels.constraints import choose_branches
 from hodograph.multibody.kernels.lanes import LANES, run4
 from hodograph.multibody.model import Model, State
+from hodograph.multibody.road import Road
 from hodograph.multibody.stepper import Formulation, Integrator, StepCost, StepOptions
-from hodograph.multibody.tables import lane_work_for
+from hodograph.multibody.tables import WHEEL_STATES, lane_work_for
 
 
 @dataclass(slots=True)
@@ -37,6 +38,10 @@ class LaneStepper:
         """Set a named input for the following steps."""
         self.work.inputs[self.model.input_index(name)] = (value, rate, acceleration)
 
+    def set_road(self, road: Road) -> None:
+        """The road under the wheels for the following steps."""
+        self.work = self.work._replace(road=road.table())
+
     def step(self, states: Sequence[State], h_s: float, steps: int = 1) -> tuple[list[State], StepCost]:
         """Advance four states of the same time by `steps` steps; the given states are left as they are."""
         if len(states) != LANES or len({state.t_s for state in states}) != 1:
@@ -51,13 +56,24 @@ class LaneStepper:
         qdd = np.column_stack([state.qdd for state in states])
         multipliers = np.column_stack([state.multipliers for state in states])
         penalty = tables.factor.penalty if o.penalty is None else np.full(self.model.rows, o.penalty * h_s**2 / 4)
-        options = np.array([o.tolerance, o.max_iterations, 1.0, o.projection_tolerance])
-        cost = np.zeros(6)
+        options = np.array([o.tolerance, o.max_iterations, 1.0, o.projection_tolerance, o.accepted_at_cap])
+        self.work.wheels[:] = 0.0
+        for lane, state in enumerate(states):
+            if len(state.wheels):
+                self.work.wheels[lane, :, :WHEEL_STATES] = state.wheels
+        cost = np.zeros(7)
         done = run4(tables, self.work, self.force, options, penalty, t_s, h_s, steps, q, qd, qdd, multipliers, cost)
         if done < steps:
             raise MechanismError(f"{self.model.mechanism.name}: step {done + 1} of {h_s:g} s does not converge")
         after = [
-            State(t_s + steps * h_s, *(np.ascontiguousarray(x[:, lane]) for x in (q, qd, qdd, multipliers)))
+            State(
+                t_s + steps * h_s,
+                q[:, lane].copy(),
+                qd[:, lane].copy(),
+                qdd[:, lane].copy(),
+                multipliers[:, lane].copy(),
+                self.work.wheels[lane, :, :WHEEL_STATES].copy(),
+            )
             for lane in range(LANES)
         ]
-        return after, StepCost(steps, int(cost[0]), steps, int(cost[0]), float(cost[3]), 0, 0)
+        return after, StepCost(steps, int(cost[0]), steps, int(cost[0]), float(cost[3]), 0, 0, int(cost[6]))

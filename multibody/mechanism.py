@@ -15,6 +15,8 @@ from typing import Literal
 
 from hodograph.core.errors import SettingsError
 from hodograph.core.settings import read_settings, settings_from_text
+from hodograph.multibody.driveline import Aerodynamics, Differential, DiscBrake, OpenDifferential
+from hodograph.multibody.tyres import Tyre
 
 Numbers = tuple[float, ...]
 Curve = tuple[tuple[float, float], ...]
@@ -72,12 +74,38 @@ class Distance:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A thin uniform bar between two points."""
+    """A thin uniform bar between two places (points or stations of other bodies).
+
+    It keeps their distance, unless one body carries both; with `held` it leaves that to declared constraints.
+    """
 
     points: tuple[str, str]
     mass_kg: float
     length_m: float | None = None
+    held: bool = False
     kind: Literal["bar"] = "bar"
+
+
+@dataclass(frozen=True, slots=True)
+class Lamina:
+    """A flat body on three places (points or stations of other bodies) that needs no coordinates of its own.
+
+    Its frame has the origin at the first place, x towards the second, y in the plane on the side of the third, z normal
+    to it. `cg_m` is (x, y) there; `inertia_kgm2` (Ixx, Iyy, Izz) and `product_kgm2` = ∫ xy dm are about the centre of
+    gravity along those axes. A flat body has Ixx + Iyy = Izz. A real arm is thicker, Ixx + Iyy − Izz = 2 ∫ z² dm:
+    up to 5 % of Izz that part is dropped (Izz and the in-plane moments stay exact), beyond it is refused; make such a
+    body `rigid`.
+
+    It keeps the three distances, except between places of one body; with `held` it leaves them to declared constraints.
+    """
+
+    points: tuple[str, str, str]
+    mass_kg: float
+    cg_m: tuple[float, float]
+    inertia_kgm2: tuple[float, float, float]
+    product_kgm2: float = 0.0
+    held: bool = False
+    kind: Literal["lamina"] = "lamina"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +162,14 @@ class Wheel:
 
 @dataclass(frozen=True, slots=True)
 class Particle:
-    """A mass at a point."""
+    """A mass at a point or station."""
 
     point: str
     mass_kg: float
     kind: Literal["particle"] = "particle"
 
 
-Body = Bar | PlanarBody | RigidBody | Wheel | Particle
+Body = Bar | Lamina | PlanarBody | RigidBody | Wheel | Particle
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +191,16 @@ class UnitVector:
 
 @dataclass(frozen=True, slots=True)
 class DotProduct:
-    """Two directions keep their scalar product; `value` by default that of the design position."""
+    """Two directions keep their scalar product; `value` by default that of the design position.
+
+    `input` names an addition to it that the caller sets, with its rate and acceleration: a rack that slides along a
+    vector of the chassis.
+    """
 
     a: str
     b: str
     value: float | None = None
+    input: str | None = None
     kind: Literal["dot"] = "dot"
 
 
@@ -277,7 +310,71 @@ class Torque:
             raise ValueError("a torque needs either a coordinate or a body")
 
 
-Force = SpringDamper | CoordinateSpring | PointForce | Torque
+@dataclass(frozen=True, slots=True)
+class AntiRoll:
+    """A bar that resists unlike elongations of two distances: stiffness · (Δ left − Δ right) pulls the left one."""
+
+    left: tuple[str, str]
+    right: tuple[str, str]
+    stiffness_npm: float
+    kind: Literal["anti_roll"] = "anti_roll"
+
+
+@dataclass(frozen=True, slots=True)
+class TyreContact:
+    """A wheel (a body of kind `wheel` whose centre and vectors have coordinates) rolls on the road.
+
+    `mirrored` turns the tyre's own asymmetries (conicity, ply-steer) round for the other side of the vehicle.
+    """
+
+    wheel: str
+    tyre: Tyre
+    mirrored: bool = False
+    kind: Literal["tyre"] = "tyre"
+
+
+@dataclass(frozen=True, slots=True)
+class WheelBrake:
+    """A brake between a wheel and its carrier; `input` is the line pressure in Pa."""
+
+    wheel: str
+    brake: DiscBrake
+    input: str
+    kind: Literal["brake"] = "brake"
+
+
+@dataclass(frozen=True, slots=True)
+class Drive:
+    """A driven axle: `input` is the torque (N m) on both wheels together, shared by the differential.
+
+    One wheel alone is driven without a differential. `reaction` names axis, side_a, side_b (as of a wheel) of the body
+    that takes the reaction; without it the axle stands on the ground.
+    """
+
+    wheels: tuple[str, ...]
+    input: str
+    differential: Differential = field(default_factory=OpenDifferential)
+    reaction: tuple[str, str, str] | None = None
+    kind: Literal["drive"] = "drive"
+
+    def __post_init__(self) -> None:
+        if len(self.wheels) not in (1, 2):
+            raise ValueError(f"a drive needs one wheel or two (left, right), got {len(self.wheels)}")
+
+
+@dataclass(frozen=True, slots=True)
+class AirForce:
+    """Drag at one place of a body, lift at two more; `axes` are its forward, left and upward vectors."""
+
+    at: str
+    front: str
+    rear: str
+    axes: tuple[str, str, str]
+    aerodynamics: Aerodynamics
+    kind: Literal["air"] = "air"
+
+
+Force = SpringDamper | CoordinateSpring | PointForce | Torque | AntiRoll | TyreContact | WheelBrake | Drive | AirForce
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,9 +11,9 @@ from hodograph.multibody.algebra import Array, place_at
 from hodograph.multibody.assembly import Assembly, assemble
 from hodograph.multibody.coordinates import Coordinates, lay_out
 from hodograph.multibody.inertia import Inertia, inertia_of
-from hodograph.multibody.mechanism import Guided, Mechanism, PointForce, Torque
+from hodograph.multibody.mechanism import DotProduct, Drive, Guided, Mechanism, PointForce, Torque, WheelBrake
 from hodograph.multibody.rows import Row, all_rows
-from hodograph.multibody.tables import Index, Rows, Tables, Work, work_for
+from hodograph.multibody.tables import WHEEL_STATES, Index, Rows, Tables, Work, work_for
 from hodograph.multibody.tabulate import (
     gather_forces,
     pattern,
@@ -22,21 +22,29 @@ from hodograph.multibody.tabulate import (
     tabulate_mass,
     tabulate_rows,
 )
+from hodograph.multibody.wheels import gather_rolling, tabulate_rolling
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """One state of a model: time, coordinates, velocities, accelerations (n,) and multipliers (rows,)."""
+    """One state of a model: time, coordinates, velocities, accelerations (n,) and multipliers (rows,).
+
+    `wheels` (wheels, 5) are the states of the forces: deflections of the tyres, wind-up of the brakes, slip velocities;
+    empty means at rest.
+    """
 
     t_s: float
     q: Array
     qd: Array
     qdd: Array
     multipliers: Array
+    wheels: Array = field(default_factory=lambda: np.zeros((0, WHEEL_STATES)))
 
     def copy(self) -> State:
         """The same values in arrays of their own."""
-        return State(self.t_s, self.q.copy(), self.qd.copy(), self.qdd.copy(), self.multipliers.copy())
+        return State(
+            self.t_s, self.q.copy(), self.qd.copy(), self.qdd.copy(), self.multipliers.copy(), self.wheels.copy()
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,7 @@ class Model:
     mechanism: Mechanism
     coordinates: Coordinates
     row_names: tuple[str, ...]
+    wheel_names: tuple[str, ...]
     tables: Tables
     inertia: Inertia
     inputs: tuple[str, ...]
@@ -121,23 +130,27 @@ def build(mechanism: Mechanism) -> Model:
     row_tables = tabulate_rows(rows, numbers)
     n = len(coordinates.names)
     assembly = assemble(coordinates, rows, row_tables, inertia)
-    symbolic = pattern(n, row_tables, inertia, springs)
+    rolling = gather_rolling(coordinates, numbers)
+    symbolic = pattern(n, row_tables, inertia, springs, rolling.pairs())
+    row_tables = tabulate_rows(rows, numbers, symbolic.rank())
     jacobian = _both_branches(row_tables, assembly)
     tables = Tables(
         row_tables,
         tabulate_mass(n, inertia, symbolic),
         tabulate_factor(n, row_tables, inertia, symbolic, jacobian),
         tabulate_loads(springs, symbolic, assembly.q),
+        tabulate_rolling(rolling, symbolic),
     )
     return Model(
-        mechanism, coordinates, tuple(row.name for row in rows), tables, inertia, inputs, assembly.independent,
+        mechanism, coordinates, tuple(row.name for row in rows), tuple(rolling.names), tables,
+        inertia, inputs, assembly.independent,
         assembly.q, bool(mechanism.independent),
     )  # fmt: skip
 
 
 def _input_names(mechanism: Mechanism) -> tuple[str, ...]:
-    used = [c.input for c in mechanism.constraints.values() if isinstance(c, Guided)]
-    used += [f.input for f in mechanism.forces.values() if isinstance(f, PointForce | Torque)]
+    used = [c.input for c in mechanism.constraints.values() if isinstance(c, Guided | DotProduct)]
+    used += [f.input for f in mechanism.forces.values() if isinstance(f, PointForce | Torque | WheelBrake | Drive)]
     return tuple(dict.fromkeys(name for name in used if name))
 
 

@@ -31,6 +31,7 @@ from hodograph.multibody.mechanism import (
     Constraint,
     DotProduct,
     Guided,
+    Lamina,
     Linear,
     PlanarBody,
     RigidBody,
@@ -75,8 +76,11 @@ def _body_rows(c: Coordinates) -> Iterator[Row]:
         if isinstance(body, Bar | PlanarBody):
             along = c.frames[name].basis[0]
             length_m = float(np.linalg.norm(c.frames[name].design[:, 0]))
-            yield Row(f"body {name} (length)", dot(along, along).plus_const(-(length_m**2)), own=False)
+            if isinstance(body, PlanarBody) or not (body.held or _on_one_body(c, body.points)):
+                yield Row(f"body {name} (length)", dot(along, along).plus_const(-(length_m**2)), own=False)
             yield from _carried(c, name, {p: c.points[p] for p in body.points[2:]})
+        elif isinstance(body, Lamina):
+            yield from _lamina_rows(c, name, body)
         elif isinstance(body, RigidBody):
             basis, design = c.frames[name].basis, c.frames[name].design
             for i in range(3):
@@ -86,6 +90,26 @@ def _body_rows(c: Coordinates) -> Iterator[Row]:
                     yield Row(f"body {name} (rigid {i + 1}{j + 1})", form, own=False)
             yield from _carried(c, name, {p: c.points[p] for p in body.points[1:]})
             yield from _carried(c, name, {v: c.vectors[v] for v in body.vectors}, direction=True)
+
+
+def _lamina_rows(c: Coordinates, name: str, body: Lamina) -> Iterator[Row]:
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        pair = (body.points[i], body.points[j])
+        if body.held or _on_one_body(c, pair):
+            continue
+        side = c.direction(f"{pair[0]}>{pair[1]}", f"body {name}")
+        length_m = float(np.linalg.norm(place_at(side, c.design_q)))
+        yield Row(f"body {name} ({pair[0]} to {pair[1]})", dot(side, side).plus_const(-(length_m**2)), own=False)
+
+
+def _on_one_body(c: Coordinates, places: tuple[str, str]) -> bool:
+    """Whether one body carries both places, at least one of them as a station: it keeps their distance then."""
+    stations, bodies = c.mechanism.stations, c.mechanism.bodies
+    carriers = [
+        {stations[p].body} if p in stations else {n for n, b in bodies.items() if b.kind == "rigid" and p in b.points}
+        for p in places
+    ]
+    return any(p in stations for p in places) and bool(carriers[0] & carriers[1])
 
 
 def _carried(c: Coordinates, body: str, places: dict[str, Place], *, direction: bool = False) -> Iterator[Row]:
@@ -162,7 +186,8 @@ def _declared(c: Coordinates, what: str, constraint: Constraint) -> Iterator[Row
     elif isinstance(constraint, DotProduct):
         form = dot(c.direction(constraint.a, what), c.direction(constraint.b, what))
         value = form.at(c.design_q) if constraint.value is None else constraint.value
-        yield Row(what, form.plus_const(-value), own=True)
+        guide = Guided(what, input=constraint.input) if constraint.input else None
+        yield Row(what, form.plus_const(-value), own=True, guide=guide)
     elif isinstance(constraint, Linear):
         parts = [(factor, coordinate(c.index(n, what))) for n, factor in constraint.terms.items()]
         yield Row(what, linear_form(combine(parts)).plus_const(-constraint.value), own=True)

@@ -17,7 +17,8 @@ from hodograph.multibody.kernels.explicit import run_explicit
 from hodograph.multibody.kernels.linear_implicit import run_linear_implicit
 from hodograph.multibody.kinematics import consistent, matrices_r_s, reselect, start_state
 from hodograph.multibody.model import Model, State
-from hodograph.multibody.tables import FRESH
+from hodograph.multibody.road import Road
+from hodograph.multibody.tables import FRESH, WHEEL_STATES
 
 BREAK_EVEN = 0.0
 """Below this ratio of degrees of freedom to coordinates the linearly implicit step would choose independent ones.
@@ -74,6 +75,9 @@ class StepOptions:
     wants it small. `refresh` EVERY_STEP saves a fifth on large models and projects along the predicted Jacobian, which
     moves a trajectory by far less than the step's own error.
 
+    `max_iterations` is a hard cap of the augmented Lagrangian: a step whose last move was within `accepted_at_cap` then
+    passes and is counted (`StepCost.capped`), any other fails.
+
     `penalty` replaces the model's own row weights in the augmented Lagrangian (same units as M/h²); `baumgarte` holds ζ
     and ω in rad/s; `rtol`, `atol` switch the error control of Dormand-Prince on; `independent` (linearly implicit
     Euler) is chosen by degrees of freedom over coordinates when None.
@@ -81,6 +85,7 @@ class StepOptions:
 
     tolerance: float = 1e-11
     max_iterations: int = 100
+    accepted_at_cap: float = 0.0
     refresh: Refresh = Refresh.EVERY_ITERATION
     projection_tolerance: float = 1e-9
     penalty: float | None = None
@@ -95,7 +100,10 @@ class StepOptions:
 
 @dataclass(frozen=True, slots=True)
 class StepCost:
-    """What steps cost: iterations, factorisations, force evaluations, worst |Φ|, rejected steps, projections."""
+    """What steps cost: iterations, factorisations, force evaluations, worst |Φ|, rejected steps, projections.
+
+    `capped` counts the steps that ended at the cap of iterations and were accepted.
+    """
 
     steps: int
     iterations: int
@@ -104,11 +112,15 @@ class StepCost:
     residual: float
     rejected: int
     projections: int
+    capped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """Recorded states: t_s (k,), q, qd, qdd (k, n); the last state and the cost of all steps."""
+    """Recorded states: t_s (k,), q, qd, qdd (k, n), wheels (k, wheels, 21, see kernels/rolling.py).
+
+    Also the last state and the cost of all steps.
+    """
 
     t_s: Array
     q: Array
@@ -116,6 +128,7 @@ class Trajectory:
     qdd: Array
     last: State
     cost: StepCost
+    wheels: Array
 
 
 def _weights(a: list[list[float]], b: list[float], c: list[float], e: list[float] | None = None) -> Array:
@@ -216,16 +229,28 @@ class Stepper:
         trajectory = self.run(state, h_s, 1)
         return trajectory.last, trajectory.cost
 
-    def run(self, state: State, h_s: float, steps: int, every: int = 1) -> Trajectory:
-        """`steps` steps inside the kernel, every `every`-th state kept; `MechanismError` when a step fails."""
+    def set_road(self, road: Road) -> None:
+        """The road under the wheels for the following steps."""
+        self.work = self.work._replace(road=road.table())
+
+    def run(self, state: State, h_s: float, steps: int, every: int = 1, schedule: Array | None = None) -> Trajectory:
+        """`steps` steps inside the kernel, every `every`-th state kept; `MechanismError` when a step fails.
+
+        A `schedule` (steps, inputs, 3) holds value, rate and acceleration of all inputs at the end of each step.
+        """
         if not h_s > 0.0 or steps < 0 or every < 1:
             raise ValueError(f"want h_s > 0, steps >= 0, every >= 1; got {h_s}, {steps}, {every}")
         now = state.copy()
-        cost, kept = np.zeros(6), np.zeros((steps // every, 3, self.model.n))
+        inputs = np.zeros((0, len(self.model.inputs), 3)) if schedule is None else np.ascontiguousarray(schedule)
+        if schedule is not None and inputs.shape != (steps, len(self.model.inputs), 3):
+            raise ValueError(f"the schedule has shape {inputs.shape}, want {(steps, len(self.model.inputs), 3)}")
+        kept = np.zeros((steps // every, 3, self.model.n))
+        log = (inputs, kept, np.zeros((steps // every, *self.work.wheels.shape)), np.zeros(7))
+        self.load_wheels(state)
         self._watch(now)
         done = 0
         while done < steps:
-            done = self._advance(now, h_s, done, steps, every, kept, cost)
+            done = self._advance(now, h_s, done, steps, every, log)
             if done == steps:
                 break
             if not self._ill_conditioned():
@@ -234,21 +259,31 @@ class Stepper:
                     f"({self.formulation}, {self.integrator}, {h_s:g} s); take a smaller one"
                 )
             self._reselect(now.t_s + done * h_s, now.q)
-        last = State(state.t_s + steps * h_s, now.q, now.qd, now.qdd, now.multipliers)
+        wheels = self.work.wheels[:, :WHEEL_STATES].copy()
+        last = State(state.t_s + steps * h_s, now.q, now.qd, now.qdd, now.multipliers, wheels)
         times: Array = state.t_s + h_s * every * np.arange(1, steps // every + 1, dtype=np.float64)
-        return Trajectory(times, kept[:, 0], kept[:, 1], kept[:, 2], last, _cost(steps, cost))
+        return Trajectory(times, kept[:, 0], kept[:, 1], kept[:, 2], last, _cost(steps, log[3]), log[2])
 
-    def _advance(self, s: State, h_s: float, done: int, steps: int, every: int, kept: Array, cost: Array) -> int:
+    def load_wheels(self, state: State) -> None:
+        """The states of the wheels' forces come from the given state."""
+        self.work.wheels[:] = 0.0
+        if len(state.wheels):
+            self.work.wheels[:, :WHEEL_STATES] = state.wheels
+        self.work.clock[0] = state.t_s
+
+    def _advance(self, s: State, h_s: float, done: int, steps: int, every: int, log: tuple[Array, ...]) -> int:
         """Run the kernel of this method on the arrays of `s`; returns how many steps are done."""
         tables, work, o = self.model.tables, self.work, self.options
-        arrays = (s.q, s.qd, s.qdd, s.multipliers, kept, cost)
+        arrays = (s.q, s.qd, s.qdd, s.multipliers, *log)
         if self.integrator is Integrator.LINEARLY_IMPLICIT_EULER:
             return run_linear_implicit(
                 tables, work, self.force, self.independent, s.t_s, h_s, done, steps, every, *arrays
             )
         if self.formulation is Formulation.AUGMENTED_LAGRANGIAN:
             penalty = tables.factor.penalty if o.penalty is None else np.full(self.model.rows, o.penalty * h_s**2 / 4)
-            options = np.array([o.tolerance, o.max_iterations, _REFRESH[o.refresh], o.projection_tolerance])
+            options = np.array(
+                [o.tolerance, o.max_iterations, _REFRESH[o.refresh], o.projection_tolerance, o.accepted_at_cap]
+            )
             return run_augmented(tables, work, self.force, options, penalty, s.t_s, h_s, done, steps, every, *arrays)
         zeta, omega = o.baumgarte
         options = np.array(
@@ -283,4 +318,6 @@ class Stepper:
 
 
 def _cost(steps: int, cost: Array) -> StepCost:
-    return StepCost(steps, int(cost[0]), int(cost[1]), int(cost[2]), float(cost[3]), int(cost[4]), int(cost[5]))
+    return StepCost(
+        steps, int(cost[0]), int(cost[1]), int(cost[2]), float(cost[3]), int(cost[4]), int(cost[5]), int(cost[6])
+    )

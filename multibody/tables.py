@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hodograph.multibody.columns import ROAD_WIDTH
+
 Array = NDArray[np.float64]
 Index = NDArray[np.uint32]
 
@@ -14,8 +16,10 @@ Index = NDArray[np.uint32]
 class Rows(NamedTuple):
     """Constraints Φ_i = ½ qᵀ S_i q + l_iᵀ q − c_i, then the sines, cosines and guides of some of them.
 
-    A slot is one entry of the sparse Jacobian: row i owns slots start[i] … start[i+1], slot a lies in column col[a] and
-    is lin[a] + Σ tri_val q[tri_col] over its triplets.
+    A slot is one entry of the sparse Jacobian: row i owns slots start[i] … start[i+1], in the order of elimination;
+    slot a lies in column col[a] and is lin[a] + Σ tri_val q[tri_col] over its triplets + share_val · the shared form.
+    Many slots of a distance between stations are multiples of one linear form, the difference along an axis: a row has
+    up to three such forms, which are summed up once.
     """
 
     start: Index  # (m+1,)
@@ -24,6 +28,11 @@ class Rows(NamedTuple):
     tri_col: Index  # (triplets,)
     tri_val: Array
     lin: Array  # (slots,)
+    form_start: Index  # (3m+1,) terms of the three shared forms of each row
+    form_col: Index
+    form_val: Array
+    share: Index  # (slots,) which of them: 0, 1, 2, or 3 for none
+    share_val: Array
     const: Array  # (m,)
     angle: Index  # (angles, 5): sine row, cosine row, coordinate, slot of it in the sine row, in the cosine row
     amplitude: Array  # (angles,)
@@ -49,8 +58,8 @@ class Factor(NamedTuple):
     order: Index  # (n,)
     start: Index  # (n+1,)
     row: Index  # (size,)
-    update: Index  # destinations of the elimination, in order
-    jacobian: Index  # destinations of JᵀJ: for each row, for each pair of slots a ≤ b
+    update: Index  # (runs, 2): destination and length of the runs of the elimination, in order
+    jacobian: Index  # (runs, 2): the same for JᵀJ: for each row, for each slot a, the slots b ≥ a
     diagonal: Index  # (n,) where (i, i) is stored
     mass: Array  # (size,) the constant mass matrix in this storage
     penalty: Array  # (m,) row weights that make JᵀJ outweigh the mass by the same factor in every row
@@ -67,8 +76,12 @@ class Loads(NamedTuple):
     spring_const: Array  # (springs, 3)
     spring_par: Array  # (springs, 3): stiffness, free length, damping
     spring_curve: Index  # (springs, 2): curve of elongation, of speed; 0 = none, else 1 + curve
-    spring_pair: Index  # (springs+1,) tangent entries of each spring
-    pair: Index  # (pairs, 3): axis, axis, destination in the factor
+    spring_slot: Index  # (springs+1,) coordinates of each spring, in the order of elimination
+    term_slot: Index  # (terms,) which of them, counted from the spring's first
+    spring_run: Index  # (springs+1,) runs of each spring
+    run: Index  # (runs, 2): destination and length, as of the factor, of the products of slots a ≤ b
+    spring_pair: Index  # (springs+1,) pairs of terms on one axis
+    pair: Index  # (pairs,) destination in the factor
     pair_val: Array  # (pairs,)
     scalar: Index  # (scalar springs, 4): coordinate, curve of elongation, of speed, destination in the factor
     scalar_par: Array  # (scalar springs, 3): stiffness, rest, damping
@@ -76,8 +89,27 @@ class Loads(NamedTuple):
     torque_val: Array
     driven: Index  # (driven terms, 2): force row, input
     driven_val: Array
+    bar: Index  # (bars, 2): two springs whose elongations a bar keeps alike
+    bar_par: Array  # (bars,) stiffness
     curve_start: Index  # (curves+1,) knots of each curve
     curve: Array  # (knots, 5): abscissa, then value, slope, and the quadratic and cubic factors to the next knot
+
+
+class Rolling(NamedTuple):
+    """Wheels on a road and what acts through them (see kernels/rolling.py); all empty in a mechanism without."""
+
+    wheel: Index  # (wheels, 5): first index of centre, axis, side_a, side_b; spin
+    tyre: Array  # (wheels, TYRE_WIDTH)
+    dest: Index  # (wheels, 64): places in the factor: nine per pair of (W, a, b), three (W, a, b; spin), (spin, spin)
+    brake: Index  # (brakes, 2): wheel, input
+    brake_par: Array
+    drive: Index  # (axles, 6): left and right wheel, input, side vectors of what takes the reaction, (spin, spin) place
+    drive_par: Array
+    aero_start: Index  # (3 · aero + 1,) places of drag, of lift in front, of lift at the rear
+    aero_term: Index  # (terms, 2): coordinate, axis
+    aero_val: Array
+    aero_axis: Index  # (aero, 3): first index of the forward, left and upward vector
+    aero_par: Array
 
 
 class Tables(NamedTuple):
@@ -87,6 +119,7 @@ class Tables(NamedTuple):
     mass: Mass
     factor: Factor
     loads: Loads
+    rolling: Rolling
 
 
 class Work(NamedTuple):
@@ -117,8 +150,14 @@ class Work(NamedTuple):
     reduced: Array  # (f, f)
     reduced_rhs: Array  # (f,)
     independent: Index  # (f,)
+    wheels: Array  # (wheels, 21) states, forces and motion of the wheels, see kernels/rolling.py
+    road: Array  # (features, ROAD_WIDTH)
+    clock: Array  # (1,) when the states of the wheels were true
+    probe: Array  # (4, n) spare, for differences of the rolling forces
     control: Array  # (8,) what a method remembers between steps: contraction, drift control, …
 
+
+WHEEL_WIDTH, WHEEL_STATES = 21, 5
 
 FRESH = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1e300)
 """Work.control of a method that has not stepped yet."""
@@ -136,7 +175,9 @@ def work_for(tables: Tables, independent: Index, inputs: int, parameters: Array)
         np.zeros(m), np.zeros(m), np.zeros(m),
         np.ones(len(tables.rows.angle), dtype=np.uint32), np.zeros((len(tables.rows.guide), 3)), given, np.zeros(n),
         parameters.copy(), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros((17, n)),
-        np.zeros((f, n)), np.zeros((f, f)), np.zeros(f), independent.copy(), np.array(FRESH),
+        np.zeros((f, n)), np.zeros((f, f)), np.zeros(f), independent.copy(),
+        np.zeros((len(tables.rolling.wheel), WHEEL_WIDTH)), np.zeros((0, ROAD_WIDTH)), np.zeros(1), np.zeros((4, n)),
+        np.array(FRESH),
     )  # fmt: skip
 
 
@@ -162,6 +203,10 @@ class LaneWork(NamedTuple):
     one_q: Array
     one_qd: Array
     one_w: Array  # (size,)
+    wheels: Array  # (4, wheels, 21)
+    road: Array
+    before: Array  # (n, 4) accelerations of the step before, for the predictor
+    control: Array  # (2,) size and end of the last step
 
 
 def lane_work_for(tables: Tables, inputs: int, parameters: Array) -> LaneWork:
@@ -175,4 +220,6 @@ def lane_work_for(tables: Tables, inputs: int, parameters: Array) -> LaneWork:
         np.zeros((m, 4)), np.zeros((m, 4)), np.zeros((n, 4)), np.zeros((n, 4)),
         np.ones((len(tables.rows.angle), 4), dtype=np.uint32), np.zeros((len(tables.rows.guide), 3)), given,
         np.zeros(n), parameters.copy(), np.ones(m), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(size),
+        np.zeros((4, len(tables.rolling.wheel), WHEEL_WIDTH)), np.zeros((0, ROAD_WIDTH)), np.zeros((n, 4)),
+        np.array([0.0, -1e300]),
     )  # fmt: skip

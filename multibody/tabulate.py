@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,6 +14,7 @@ from hodograph.multibody.algebra import Affine, Array, Place, combine, place_at,
 from hodograph.multibody.coordinates import Coordinates, vector_of
 from hodograph.multibody.inertia import Inertia
 from hodograph.multibody.mechanism import (
+    AntiRoll,
     CoordinateSpring,
     Curve,
     PlanarBody,
@@ -22,7 +24,7 @@ from hodograph.multibody.mechanism import (
     Torque,
 )
 from hodograph.multibody.rows import Row
-from hodograph.multibody.symbolic import Symbolic, analyse, index
+from hodograph.multibody.symbolic import Symbolic, analyse, index, pairs_of
 from hodograph.multibody.tables import Factor, Index, Loads, Mass, Rows
 
 DOMINANCE = 1e7
@@ -37,28 +39,36 @@ def _floats(values: Sequence[object], width: int) -> Array:
     return np.array(values, dtype=np.float64).reshape(-1, width)
 
 
-def tabulate_rows(rows: Sequence[Row], inputs: Mapping[str, int]) -> Rows:
-    """The constraint tables; slots of a row are sorted by coordinate."""
-    start, tri_start = [0], [0]
-    col, tri_col = list[int](), list[int]()
-    tri_val, lin, const = list[float](), list[float](), list[float]()
+def tabulate_rows(rows: Sequence[Row], inputs: Mapping[str, int], rank: Index | None = None) -> Rows:
+    """The constraint tables; slots of a row are sorted by elimination rank, or before that is known by coordinate."""
+    start, tri_start, form_start = [0], [0], [0]
+    col, tri_col, form_col, share = list[int](), list[int](), list[int](), list[int]()
+    tri_val, lin, const, form_val, share_val = list[float](), list[float](), list[float](), list[float](), list[float]()
     angle: dict[int, list[int]] = {}
     amplitude: list[float] = []
     guide, guide_par = [], []
     for i, row in enumerate(rows):
         columns = sorted(row.form.coordinates() | ({row.angle} if row.angle is not None else set()))
-        for j in columns:
+        if rank is not None:
+            columns.sort(key=lambda j: int(rank[j]))
+        slots = {j: _slot_terms(row.form.square, j) for j in columns}
+        forms = _shared_forms(slots.values())
+        for form in forms.values():
+            form_col += [j for j, _ in form]
+            form_val += [c for _, c in form]
+            form_start.append(len(form_col))
+        form_start += [len(form_col)] * (3 - len(forms))
+        for j, terms in slots.items():
             if j == row.angle:
                 (angle.setdefault(row.angle, [i, i + 1, row.angle])).append(len(col))
                 if row.branch == "sine":
                     amplitude.append(row.amplitude)
-            for (a, b), c in row.form.square.items():
-                if a == b == j:
-                    tri_col.append(j)
-                    tri_val.append(2.0 * c)
-                elif j in (a, b):
-                    tri_col.append(b if a == j else a)
-                    tri_val.append(c)
+            key = _scaled(terms)
+            shared = key in forms
+            share.append(list(forms).index(key) if shared else 3)
+            share_val.append(terms[0][1] if shared else 0.0)
+            tri_col += [] if shared else [k for k, _ in terms]
+            tri_val += [] if shared else [c for _, c in terms]
             tri_start.append(len(tri_col))
             col.append(j)
             lin.append(row.form.linear.get(j, 0.0))
@@ -70,9 +80,40 @@ def tabulate_rows(rows: Sequence[Row], inputs: Mapping[str, int]) -> Rows:
             guide_par.append([g.offset, g.rate, g.acceleration, g.amplitude, g.frequency_radps, g.phase_rad])
     return Rows(
         index(start), index(col), index(tri_start), index(tri_col), np.array(tri_val, dtype=np.float64),
-        np.array(lin), np.array(const), _grid(list(angle.values()), 5), np.array(amplitude, dtype=np.float64),
+        np.array(lin), index(form_start), index(form_col), np.array(form_val, dtype=np.float64), index(share),
+        np.array(share_val), np.array(const), _grid(list(angle.values()), 5), np.array(amplitude, dtype=np.float64),
         _grid(guide, 2), _floats(guide_par, 6),
     )  # fmt: skip
+
+
+Terms = tuple[tuple[int, float], ...]
+
+
+def _slot_terms(square: Mapping[tuple[int, int], float], j: int) -> Terms:
+    """Row j of S, as (coordinate, factor)."""
+    terms = []
+    for (a, b), c in square.items():
+        if a == b == j:
+            terms.append((j, 2.0 * c))
+        elif j in (a, b):
+            terms.append((b if a == j else a, c))
+    return tuple(sorted(terms))
+
+
+def _scaled(terms: Terms) -> Terms:
+    """The same form with a leading factor of one, rounded, so that multiples of each other are equal."""
+    return tuple((j, round(c / terms[0][1], 11)) for j, c in terms)
+
+
+def _shared_forms(slots: Iterable[Terms]) -> dict[Terms, Terms]:
+    """Up to three forms of two terms or more that save the most work by being summed up once, by their rounded key."""
+    count: dict[Terms, list[Terms]] = {}
+    for terms in slots:
+        if len(terms) > 1:
+            count.setdefault(_scaled(terms), []).append(terms)
+    worth = sorted(((len(same) - 1) * (len(key) - 1), key) for key, same in count.items() if len(same) > 1)
+    best = [key for _, key in worth[::-1][:3]]
+    return {key: tuple((j, c / count[key][0][0][1]) for j, c in count[key][0]) for key in best}
 
 
 def tabulate_mass(n: int, inertia: Inertia, symbolic: Symbolic) -> Mass:
@@ -118,6 +159,8 @@ class Springs:
     driven: list[list[int]] = field(default_factory=list)
     driven_val: list[float] = field(default_factory=list)
     curves: list[Array] = field(default_factory=list)
+    bar: list[list[int]] = field(default_factory=list)
+    bar_par: list[float] = field(default_factory=list)
 
     def curve(self, points: Curve, what: str) -> int:
         """Register a curve; 0 for none, else 1 + its number."""
@@ -150,17 +193,15 @@ def gather_forces(c: Coordinates, inertia: Inertia, inputs: Mapping[str, int]) -
     for name, force in c.mechanism.forces.items():
         what = f"force {name}"
         if isinstance(force, SpringDamper):
-            a, b = (c.place(p, what) for p in force.between)
-            between = place_difference(b, a)
-            design_m = float(np.linalg.norm(place_at(between, c.design_q)))
-            if design_m < 1e-9:
-                raise MechanismError(f"{what} has zero length: {force.between[0]} and {force.between[1]} coincide")
-            free_m = design_m if force.free_length_m is None else force.free_length_m
-            springs.forms.append(between)
-            springs.par.append([force.stiffness_npm, free_m, force.damping_nspm])
-            springs.curves_of.append(
-                [springs.curve(force.stiffness_curve, what), springs.curve(force.damping_curve, what)]
+            curves = [springs.curve(force.stiffness_curve, what), springs.curve(force.damping_curve, what)]
+            _gather_spring(
+                c, springs, what, force.between, force.stiffness_npm, force.free_length_m, force.damping_nspm, curves
             )
+        elif isinstance(force, AntiRoll):
+            for side in (force.left, force.right):
+                _gather_spring(c, springs, what, side, 0.0, None, 0.0, [0, 0])
+            springs.bar.append([len(springs.forms) - 2, len(springs.forms) - 1])
+            springs.bar_par.append(force.stiffness_npm)
         elif isinstance(force, CoordinateSpring):
             i = c.index(force.coordinate, what)
             curves = [springs.curve(force.stiffness_curve, what), springs.curve(force.damping_curve, what)]
@@ -171,9 +212,29 @@ def gather_forces(c: Coordinates, inertia: Inertia, inputs: Mapping[str, int]) -
             springs.push(
                 place, vector_of(force.force_n, c.mechanism.dim, what), inputs[force.input] if force.input else 0
             )
-        else:
+        elif isinstance(force, Torque):
             _gather_torque(c, springs, what, force, inputs[force.input] if force.input else 0)
     return springs
+
+
+def _gather_spring(
+    c: Coordinates,
+    springs: Springs,
+    what: str,
+    between: tuple[str, str],
+    stiffness_npm: float,
+    free_length_m: float | None,
+    damping_nspm: float,
+    curves: list[int],
+) -> None:
+    a, b = (c.place(p, what) for p in between)
+    form = place_difference(b, a)
+    design_m = float(np.linalg.norm(place_at(form, c.design_q)))
+    if design_m < 1e-9:
+        raise MechanismError(f"{what} has zero length: {between[0]} and {between[1]} coincide")
+    springs.forms.append(form)
+    springs.par.append([stiffness_npm, design_m if free_length_m is None else free_length_m, damping_nspm])
+    springs.curves_of.append(curves)
 
 
 def _gather_torque(c: Coordinates, springs: Springs, what: str, torque: Torque, source: int) -> None:
@@ -252,15 +313,23 @@ def tabulate_loads(springs: Springs, symbolic: Symbolic, design_q: Array) -> Loa
     """The force tables."""
     term_start, terms, term_val = [0], [], []
     pair_start, pairs, pair_val = [0], [], []
+    slot_start, term_slot, run_start, run = [0], list[int](), [0], list[tuple[int, int]]()
+    rank = symbolic.rank()
     for form in springs.forms:
         own = spring_terms(form)
         terms += [[i, axis] for i, axis, _ in own]
         term_val += [c for *_, c in own]
         term_start.append(len(terms))
+        slots = sorted({i for i, *_ in own}, key=lambda i: rank[i])
+        slot_start.append(slot_start[-1] + len(slots))
+        term_slot += [slots.index(i) for i, *_ in own]
+        run += symbolic.products(slots)
+        run_start.append(len(run))
         for a, (i, axis, c) in enumerate(own):
-            for b, (j, other, d) in enumerate(own[a:], start=a):
-                pairs.append([axis, other, symbolic.destination(i, j)])
-                pair_val.append(c * d * (2.0 if a != b and i == j else 1.0))
+            for j, other, d in own[a:]:
+                if axis == other:
+                    pairs.append(symbolic.destination(i, j))
+                    pair_val.append(c * d)
         pair_start.append(len(pairs))
     const = np.zeros((len(springs.forms), 3))
     for s, form in enumerate(springs.forms):
@@ -272,18 +341,22 @@ def tabulate_loads(springs: Springs, symbolic: Symbolic, design_q: Array) -> Loa
     curve_start = np.cumsum([0, *(len(table) for table in springs.curves)])
     return Loads(
         springs.steady, index(term_start), _grid(terms, 2), np.array(term_val, dtype=np.float64), const,
-        _floats(springs.par, 3), _grid(springs.curves_of, 2), index(pair_start), _grid(pairs, 3),
+        _floats(springs.par, 3), _grid(springs.curves_of, 2), index(slot_start), index(term_slot), index(run_start),
+        pairs_of(run), index(pair_start), index(pairs),
         np.array(pair_val, dtype=np.float64),
         _grid([[*s, symbolic.destination(s[0], s[0])] for s in springs.scalar], 4), scalar_par,
         _grid(springs.torque, 3), np.array(springs.torque_val, dtype=np.float64),
         _grid(springs.driven, 2), np.array(springs.driven_val, dtype=np.float64),
+        _grid(springs.bar, 2), np.array(springs.bar_par, dtype=np.float64),
         curve_start.astype(np.uint32), np.vstack(springs.curves) if springs.curves else np.zeros((0, 5)),
     )  # fmt: skip
 
 
-def pattern(n: int, rows: Rows, inertia: Inertia, springs: Springs) -> Symbolic:
+def pattern(
+    n: int, rows: Rows, inertia: Inertia, springs: Springs, others: AbstractSet[tuple[int, int]] = frozenset()
+) -> Symbolic:
     """Order and fill for everything that may ever be in the step matrix."""
-    pairs: set[tuple[int, int]] = set(inertia.mass)
+    pairs: set[tuple[int, int]] = set(inertia.mass) | set(others)
     for i in range(len(rows.const)):
         columns = [int(j) for j in rows.col[rows.start[i] : rows.start[i + 1]]]
         pairs |= {(a, b) for a in columns for b in columns}
@@ -297,10 +370,9 @@ def pattern(n: int, rows: Rows, inertia: Inertia, springs: Springs) -> Symbolic:
 
 def tabulate_factor(n: int, rows: Rows, inertia: Inertia, symbolic: Symbolic, jacobian: Array) -> Factor:
     """Destinations and weights; `jacobian` is the dense one of the design position, idle rows included as if active."""
-    destinations = []
+    products: list[tuple[int, int]] = []
     for i in range(len(rows.const)):
-        columns = [int(j) for j in rows.col[rows.start[i] : rows.start[i + 1]]]
-        destinations += [symbolic.destination(a, b) for k, a in enumerate(columns) for b in columns[k:]]
+        products += symbolic.products([int(j) for j in rows.col[rows.start[i] : rows.start[i + 1]]])
     mass = np.zeros(symbolic.size)
     diagonal = np.zeros(n)
     for (i, j), value in inertia.mass.items():
@@ -311,7 +383,7 @@ def tabulate_factor(n: int, rows: Rows, inertia: Inertia, symbolic: Symbolic, ja
     diagonal[diagonal <= 0.0] = diagonal.max(initial=1.0)
     effective = 1.0 / np.maximum((jacobian**2 / diagonal).sum(axis=1), 1e-300)
     return Factor(
-        symbolic.order, symbolic.start, symbolic.row, symbolic.update, index(destinations),
+        symbolic.order, symbolic.start, symbolic.row, symbolic.update, pairs_of(products),
         index(symbolic.destination(i, i) for i in range(n)), mass, DOMINANCE * effective,
         1.0 / np.maximum((jacobian**2).sum(axis=1), 1e-300),
     )  # fmt: skip

@@ -17,7 +17,7 @@ from hodograph.observers.kernels.plant import Node
 from hodograph.observers.kernels.ukf import Swarm, UkfSetting, run_ukf
 from hodograph.observers.kernels.unscented import Points
 from hodograph.observers.plant import make_linear, make_node, make_plant
-from hodograph.observers.recipes import Dependent, Ekf, PublishedCekf, Recipe, Ukf
+from hodograph.observers.recipes import Dependent, Ekf, PublishedCekf, Recipe, Steps, Ukf
 
 if TYPE_CHECKING:
     from hodograph.observers.mechanism import Problem
@@ -27,7 +27,7 @@ def make_rows(n: int, m: int, size: int) -> Rows:
     """Buffers of corrections."""
     return Rows(
         np.zeros((m, size)), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(size), np.zeros(size), np.zeros(size),
-        np.full(m, np.nan), np.full(m, np.nan), np.zeros(6), np.zeros(size), np.zeros((51, size)),
+        np.full(m, np.nan), np.full(m, np.nan), np.zeros(7), np.zeros(size), np.zeros((51, size)),
     )  # fmt: skip
 
 
@@ -50,8 +50,20 @@ class Outputs(NamedTuple):
     P_prior: Array
 
 
+def make_outputs(steps: int, size: int, *, traced: bool = False) -> Outputs:
+    """Room for a grid of steps with `size` states, and with what a smoother needs when `traced`."""
+    kept = steps if traced else 0
+    return Outputs(
+        np.full((steps, size), np.nan), np.full((steps, size, size), np.nan), np.zeros((kept, size, size)),
+        np.zeros((kept, size)), np.zeros((kept, size, size)),
+    )  # fmt: skip
+
+
 class Family(ABC):
     """One filter: its node and buffers, and calls into its kernels."""
+
+    traced = True
+    """Whether `run` fills F and the priors that a smoother needs."""
 
     def __init__(self, problem: Problem, force: Any) -> None:
         model, uncertainty = problem.model, problem.uncertainty
@@ -64,11 +76,7 @@ class Family(ABC):
         self.sensors = problem.sensors.table
         self.force = force
         self.silence = np.full((1, len(problem.sensors.rows)), np.nan)
-        size = len(P0)
-        self.scratch = Outputs(
-            np.zeros((1, size)), np.zeros((1, size, size)), np.zeros((0, size, size)), np.zeros((0, size)),
-            np.zeros((0, size, size)),
-        )  # fmt: skip
+        self.scratch = make_outputs(1, len(P0))
 
     def x(self) -> Array:
         """[z, zd, θ]."""
@@ -87,9 +95,9 @@ class Family(ABC):
         """Back to an earlier memory."""
         return
 
-    def predict(self, t_s: float, h_s: float) -> bool:
+    def predict(self, t_s: float, h_s: float, out: Outputs | None = None) -> bool:
         """One step; False when it failed."""
-        return self.run(self.silence, 0, 0, t_s, h_s, self.scratch) == 1
+        return self.run(self.silence, 0, 0, t_s, h_s, out or self.scratch) == 1
 
     def correct(self, first: int, end: int, values: Array, t_s: float) -> int:
         """One reading; a verdict, or −1 when the state is lost."""
@@ -105,6 +113,9 @@ class EkfFamily(Family):
 
     def __init__(self, problem: Problem, recipe: Ekf, gate: float, force: Any) -> None:
         super().__init__(problem, force)
+        f, d = len(problem.model.independent), len(problem.uncertainty.disturbances)
+        if recipe.acceleration_error and d != f:
+            raise ValueError(f"an acceleration error of {f} degrees of freedom needs {f} disturbances, got {d}")
         self.setting = EkfSetting(
             int(recipe.steps), int(recipe.transition), int(recipe.tangent), int(recipe.acceleration_error),
             int(recipe.adaptive) * (2 if recipe.unbounded else 1), gate,
@@ -140,13 +151,16 @@ class UkfFamily(Family):
         )
         self.points = make_points(size, len(problem.sensors.rows))
         shape = (2 * size + 1, problem.model.n)
-        self.swarm = Swarm(np.zeros(shape), np.zeros(shape), np.zeros(shape), _copy(self.node))
+        probe = _copy(self.node)
+        if recipe.steps is not Steps.INDEX3:  # the reactions of the points serve nobody else
+            probe = probe._replace(multiplier=np.zeros(0))
+        self.swarm = Swarm(np.zeros(shape), np.zeros(shape), np.zeros(shape), probe)
 
     def run(self, readings: Array, first: int, end: int, t_s: float, h_s: float, out: Outputs) -> int:
         """A whole grid, or one correction."""
         return run_ukf(
             self.plant, self.force, self.setting, self.sensors, readings, first, end, self.node, self.linear, self.rows,
-            self.points, self.swarm, t_s, h_s, out.x, out.P,
+            self.points, self.swarm, t_s, h_s, out.x, out.P, out.F, out.x_prior, out.P_prior,
         )  # fmt: skip
 
 
@@ -160,7 +174,9 @@ def make_riccati(size: int) -> Riccati:
 
 
 class CekfFamily(Family):
-    """The continuous EKF."""
+    """The continuous EKF; its corrections are part of the flow, so there is no prediction to smooth back over."""
+
+    traced = False
 
     def __init__(self, problem: Problem, gate: float, force: Any) -> None:
         super().__init__(problem, force)

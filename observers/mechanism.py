@@ -15,11 +15,12 @@ from hodograph.core.reading import Verdict
 from hodograph.multibody.compiling import NO_FORCE
 from hodograph.multibody.kinematics import from_independent
 from hodograph.multibody.model import Model, State
-from hodograph.observers.families import Family, Outputs, family_of
+from hodograph.observers.families import Family, Outputs, family_of, make_outputs
 from hodograph.observers.kernels.algebra import RESETS
 from hodograph.observers.kernels.plant import Node
 from hodograph.observers.online import OnlineObserver
 from hodograph.observers.plant import Uncertainty, state_layout
+from hodograph.observers.protocol import Transition
 from hodograph.observers.recipes import RECIPES, Recipe
 from hodograph.sensors import SensorSet
 
@@ -107,13 +108,26 @@ class MechanismEngine:
 
     def advance(self, dt_s: float) -> None:
         """Steps of the nominal length, the last one shorter."""
+        for h_s in self._steps(dt_s):
+            self._step(h_s)
+
+    def advance_traced(self, dt_s: float) -> list[Transition] | None:
+        """The same; the predictions it made, or None when the state was lost on the way and begun anew."""
+        if not self._family.traced:
+            raise ValueError(f"{self.recipe} cannot be smoothed")
+        made, whole = [], True
+        for h_s in self._steps(dt_s):
+            out = make_outputs(1, len(self._P0), traced=True)
+            x, P = self.x, self.P
+            whole = self._step(h_s, out) and whole
+            made.append(Transition(h_s, x, P, out.F[0], out.x_prior[0], out.P_prior[0]))
+        return made if whole else None
+
+    def _steps(self, dt_s: float) -> list[float]:
         h_s = self.problem.step_s
         whole = int(dt_s / h_s + 1e-7)
-        for _ in range(whole):
-            self._step(h_s)
         rest = dt_s - whole * h_s
-        if rest > 1e-7 * h_s:
-            self._step(rest)
+        return [h_s] * whole + ([rest] if rest > 1e-7 * h_s else [])
 
     def update(self, stream: str, values: tuple[float, ...]) -> Verdict:
         """Correct by the rows of `stream`; a stream without sensor or of other length is INVALID."""
@@ -144,23 +158,18 @@ class MechanismEngine:
         """All steps of a grid in one compiled loop; readings (steps, m), NaN where none came."""
         if readings.ndim != 2 or readings.shape[1] != len(self.problem.sensors.rows):
             raise ValueError(f"readings {readings.shape}, want (steps, {len(self.problem.sensors.rows)})")
-        size = len(self.layout)
-        kept = len(readings) if for_smoother else 0
-        steps = len(readings)
-        out = Outputs(
-            np.full((steps, size), np.nan), np.full((steps, size, size), np.nan), np.zeros((kept, size, size)),
-            np.zeros((kept, size)), np.zeros((kept, size, size)),
-        )  # fmt: skip
+        out = make_outputs(len(readings), len(self.layout), traced=for_smoother and self._family.traced)
         done = self._family.run(np.ascontiguousarray(readings), 0, 0, self.t_s, self.problem.step_s, out)
         self.t_s += done * self.problem.step_s
         return Run(out.x, out.P, done, out.F, out.x_prior, out.P_prior)
 
-    def _step(self, h_s: float) -> None:
+    def _step(self, h_s: float, out: Outputs | None = None) -> bool:
         before = self.snapshot()
-        ok = self._family.predict(self.t_s, h_s)
-        if not (ok and self._sane()):
+        ok = self._family.predict(self.t_s, h_s, out) and self._sane()
+        if not ok:
             self._reset(before)
         self.t_s += h_s
+        return ok
 
     def _sane(self) -> bool:
         n = self.node
@@ -196,8 +205,14 @@ def engine(problem: Problem, name: str, *, gate: float = inf) -> MechanismEngine
 
 
 def observer(
-    problem: Problem, name: str, *, t_ns: int = 0, horizon_s: float = 0.5, gate: float = GATE_3_SIGMA_PLUS
+    problem: Problem,
+    name: str,
+    *,
+    t_ns: int = 0,
+    horizon_s: float = 0.5,
+    gate: float = GATE_3_SIGMA_PLUS,
+    lag_s: float = 0.0,
 ) -> OnlineObserver:
-    """A named observer on a mechanism, ready for readings."""
+    """A named observer on a mechanism, ready for readings; with a `lag_s` it can be asked for `lagged` estimates."""
     latency_s = {s.name: s.quality.latency_s for s in problem.sensors.sensors}
-    return OnlineObserver(engine(problem, name, gate=gate), t_ns, horizon_s, latency_s)
+    return OnlineObserver(engine(problem, name, gate=gate), t_ns, horizon_s, latency_s, lag_s)

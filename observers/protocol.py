@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from hodograph.core.estimate import Estimate
@@ -60,4 +62,25 @@ class Engine(Protocol):
 
     def restore(self, snapshot: Any) -> None:
         """Go back to a snapshot."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Transition:
+    """One prediction as a smoother wants it: (x, P) before, F (n, n), and (x_prior, P_prior) after `dt_s` seconds."""
+
+    dt_s: float
+    x: Array
+    P: Array
+    F: Array
+    x_prior: Array
+    P_prior: Array
+
+
+@runtime_checkable
+class TracedEngine(Protocol):
+    """An engine that can say how it predicted; what fixed-lag smoothing needs."""
+
+    def advance_traced(self, dt_s: float) -> Sequence[Transition] | None:
+        """As `advance`; the predictions it made, or None when the state was lost on the way and begun anew."""
         ...

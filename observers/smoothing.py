@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hodograph.core.frames import Array
 from hodograph.multibody.compiling import njit
-from hodograph.observers.mechanism import Run
+from hodograph.observers.protocol import Transition
+
+if TYPE_CHECKING:
+    from hodograph.observers.mechanism import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,21 @@ def smooth_fixed_lag(run: Run, lag: int) -> Smoothed:
     begin = max(0, len(x) - lag)
     x[begin:], P[begin:] = work_x[begin:], work_P[begin:]
     return Smoothed(x, P)
+
+
+def smooth_back(steps: Sequence[Transition], x: Array, P: Array) -> tuple[Array, Array]:
+    """State and covariance at the beginning of the first of `steps`, with what is known (x, P) at the end of the last.
+
+    This is what a fixed-lag smoother on board does at every instant it is asked.
+    """
+    count, n = len(steps), len(x)
+    xs, Ps = np.array([*(s.x for s in steps), x]), np.array([*(s.P for s in steps), P])
+    F, x_prior, P_prior = np.zeros((count + 1, n, n)), np.zeros((count + 1, n)), np.zeros((count + 1, n, n))
+    for k, step in enumerate(steps):
+        F[k + 1], x_prior[k + 1], P_prior[k + 1] = step.F, step.x_prior, step.P_prior
+    out_x, out_P = xs.copy(), Ps.copy()
+    _backward(xs, Ps, F, x_prior, P_prior, 0, count, out_x, out_P)
+    return out_x[0], out_P[0]
 
 
 def _check(run: Run) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import minimize
@@ -11,10 +11,12 @@ from scipy.signal import periodogram
 from scipy.stats import chi2
 
 from hodograph.core.frames import Array
+from hodograph.core.reading import Reading
+from hodograph.core.stream_data import StreamData
 from hodograph.multibody.derivatives import sensitivity
 from hodograph.multibody.model import Model, State
 from hodograph.observers.kernels.algebra import LOG_LIKELIHOOD
-from hodograph.observers.mechanism import MechanismEngine
+from hodograph.observers.mechanism import MechanismEngine, Problem, engine
 from hodograph.sensors import SensorSet
 
 
@@ -97,16 +99,39 @@ def whiteness(innovations: Array, variances: Array, rate_hz: float, lags: int = 
     return Whiteness(float((scaled**2).mean()), (low, high), full / full[0], 1.96 / count**0.5, frequency_hz, psd)
 
 
-def noise_from_standstill(samples: Array) -> Array:
-    """R (m, m) from readings (k, m) taken while nothing moves: covariance about the mean, NaN rows left out.
+def noise_from_standstill(samples: Array | StreamData) -> Array:
+    """R (m, m) from readings taken while nothing moves: (k, m), or a stream of a log; rows with NaN are left out.
 
     A drift is taken off by differences of neighbours, half whose covariance is that of white noise.
     """
-    good = samples[np.isfinite(samples).all(axis=1)]
+    table = np.column_stack(list(samples.columns.values())) if isinstance(samples, StreamData) else samples
+    good = table[np.isfinite(table).all(axis=1)].astype(np.float64)
     if len(good) < 10:
         raise ValueError(f"{len(good)} samples are too few for a covariance, want 10")
     steps = np.diff(good, axis=0)
     return np.atleast_2d(0.5 * steps.T @ steps / len(steps)).astype(np.float64)
+
+
+def grid_of(problem: Problem, readings: Iterable[Reading], start_ns: int = 0) -> Array:
+    """Readings on the steps of a problem that starts at `start_ns`: (steps, m) as `MechanismEngine.run` takes them.
+
+    Each reading goes, its sensor's latency taken off, to the nearest step; of two in one step the later counts.
+    Streams without sensor, readings before the first step and such of a wrong length are left out.
+    """
+    sensors = problem.sensors
+    latency_s = {s.name: s.quality.latency_s for s in sensors.sensors}
+    placed = []
+    for reading in readings:
+        span = sensors.span(reading.stream)
+        if span is not None and span[1] - span[0] == len(reading.values):
+            t_s = 1e-9 * (reading.t_ns - start_ns) - latency_s[reading.stream]
+            placed.append((round(t_s / problem.step_s) - 1, span[0], span[1], reading.values))
+    last = max((step for step, *_ in placed), default=-1)
+    grid = np.full((last + 1, len(sensors.rows)), np.nan)
+    for step, first, end, values in placed:
+        if step >= 0:
+            grid[step, first:end] = values
+    return grid
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,3 +164,34 @@ def tune(
     begin = np.log(np.asarray(start, dtype=np.float64))
     found = minimize(cost, begin, method="Nelder-Mead", options={"maxiter": iterations, "xatol": 0.05, "fatol": 0.05})
     return Tuned(np.exp(found.x), -float(found.fun), -cost(begin))
+
+
+def with_noise(problem: Problem, densities: Array) -> Problem:
+    """The problem with other plant noise: the density of the accelerations, then one of each disturbance."""
+    old = problem.uncertainty
+    if len(densities) != 1 + len(old.disturbances):
+        raise ValueError(f"{len(densities)} densities, want {1 + len(old.disturbances)}")
+    disturbances = tuple(
+        replace(d, density=float(q)) for d, q in zip(old.disturbances, densities[1:], strict=True)
+    )  # fmt: skip
+    uncertainty = replace(old, density_zdd=float(densities[0]), disturbances=disturbances)
+    return replace(problem, uncertainty=uncertainty)
+
+
+def tune_plant_noise(
+    problem: Problem, name: str, readings: Iterable[Reading], start_ns: int = 0, iterations: int = 60
+) -> tuple[Problem, Tuned]:
+    """The most likely plant noise of a named observer, given the readings of a log (`LogReader.readings`).
+
+    The densities of the problem are where the search starts. Returns the problem with those found.
+    """
+    grid = grid_of(problem, readings, start_ns)
+    if not np.isfinite(grid).any():
+        raise ValueError("no reading belongs to a sensor of the problem")
+    start = np.array([problem.uncertainty.density_zdd, *(d.density for d in problem.uncertainty.disturbances)])
+
+    def make(densities: Array) -> MechanismEngine:
+        return engine(with_noise(problem, densities), name)
+
+    found = tune(make, [grid], start, iterations)
+    return with_noise(problem, found.parameters), found

@@ -13,6 +13,7 @@ from hodograph.sensors.on_mechanism import (
     Row,
     SensorGroup,
 )
+from hodograph.sensors.sampling import due, ideal, sample, simulate_readings
 from hodograph.sensors.table import SensorSet, mount
 
 __all__ = [
@@ -28,5 +29,9 @@ __all__ = [
     "Row",
     "SensorGroup",
     "SensorSet",
+    "due",
+    "ideal",
     "mount",
+    "sample",
+    "simulate_readings",
 ]

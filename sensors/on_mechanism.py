@@ -23,7 +23,7 @@ class Quality:
     """How well a sensor reads, in the unit of its channels.
 
     `std` is white noise, `resolution` a step that adds resolution²/12 to its variance, `bias` is known and taken off.
-    `rate_hz` and `latency_s` serve simulations and the rewinding of late readings.
+    `rate_hz` serves `simulate_readings`; `latency_s` also the observers, which take it off a reading's time.
     """
 
     std: float

@@ -96,13 +96,36 @@ def test_an_unknown_force_beats_the_best_published(reference: Path, config: str,
     assert mean(smoothed) <= 0.25
 
 
+@pytest.mark.parametrize(("config", "reference_filter"), [("nd2017", "ukf_tr"), ("head2023", "error_ekf_fe")])
+def test_an_unknown_force_does_so_on_a_stream_that_nothing_was_tuned_on(config: str, reference_filter: str) -> None:
+    found = []
+    for sensors in SETS:
+        for rate in RATES:
+            ours, theirs = (
+                score(Case("fourbar", sensors, name, rate, "high", config), Source(None, 77)).rms_rad
+                for name in ("force_ekf", reference_filter)
+            )
+            found.append(ours / theirs)
+    assert mean(found) <= {"nd2017": 0.74, "head2023": 0.94}[config]
+
+
+@pytest.mark.parametrize("sensors", SETS)
+def test_our_own_observers_do_not_diverge_on_the_five_bar(sensors: str) -> None:
+    for name in ("force_ekf", "shaping_ekf", "gravity_ekf"):
+        for rate in (200, 10):
+            s = score(Case("fivebar", sensors, name, rate, "high"), Source())
+            assert not s.diverged, s.case
+            assert s.rms_rad < 0.25, s
+
+
 @pytest.mark.data
-def test_estimating_gravity_beats_the_best_published_in_every_cell(reference: Path) -> None:
-    found, _ = ratios(reference, "gravity_ukf", "nd2017")
+@pytest.mark.parametrize("observer", ["gravity_ukf", "gravity_ekf"])
+def test_estimating_gravity_beats_the_best_published_in_every_cell(reference: Path, observer: str) -> None:
+    found, _ = ratios(reference, observer, "nd2017")
     limits = (0.55, 0.82, 0.88, 0.75, 0.80, 0.95, 0.40, 0.50, 0.75)
     for (cell, ratio), limit in zip(found.items(), limits, strict=True):
         assert ratio <= limit, (cell, ratio)
-    assert mean(list(ratios(reference, "gravity_ukf", "head2023")[0].values())) <= 0.88
+    assert mean(list(ratios(reference, observer, "head2023")[0].values())) <= 0.88
 
 
 @pytest.mark.data

@@ -132,7 +132,7 @@ BAD: dict[str, tuple[Mechanism, str]] = {
         ),
         r"Q\.(x|y).*without moving any mass",
     ),
-    "unknown point": (planar(points={"A": A}, bodies={"bar": Bar(("A", "X"), 1.0)}), "bar.*no point X"),
+    "unknown point": (planar(points={"A": A}, bodies={"bar": Bar(("A", "X"), 1.0)}), "bar.*no point or station X"),
     "negative mass": (
         planar(points={"A": A, "P": Point((1.0, 0.0))}, bodies={"bar": Bar(("A", "P"), -1.0)}),
         "bar.*mass_kg must be positive",

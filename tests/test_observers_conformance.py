@@ -2,38 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 import pytest
 from scipy.linalg import solve_continuous_are
 
-from hodograph.core.reading import Reading
-from hodograph.multibody.mechanism import CoordinateSpring, Linear, Mechanism, Particle, Point
+from hodograph.core.reading import Reading, Verdict
+from hodograph.multibody.kinematics import from_independent
+from hodograph.multibody.mechanism import CoordinateSpring, Linear, Mechanism, Particle, Point, shipped_mechanism
 from hodograph.multibody.model import build
 from hodograph.multibody.stepper import Stepper
 from hodograph.observers.conformance import (
     CHECKS,
     DENSITY,
     STEP_NS,
+    STREAMS,
+    Case,
     KalmanReference,
     LinearCase,
     Make,
+    assert_chi_square,
+    check_angles,
     check_consistent,
     check_equals_kalman,
+    check_sequential_equals_batch,
+    falling_rail,
+    pushed_rail,
     rail,
+    rotor,
     simulate,
+    stepwise_rail,
 )
-from hodograph.observers.mechanism import MechanismEngine, Problem, observer
+from hodograph.observers.kernels.algebra import NIS_ROWS, NIS_SUM
+from hodograph.observers.mechanism import MechanismEngine, Problem, engine, observer
 from hodograph.observers.plant import Uncertainty
 from hodograph.observers.protocol import Observer
 from hodograph.observers.recipes import RECIPES
-from hodograph.sensors import Encoder, Quality, mount
+from hodograph.sensors import Encoder, Gyroscope, Quality, RateEncoder, SensorGroup, mount
 
-PLAIN = [
-    name for name in RECIPES if not name.startswith(("force", "gravity", "shaping", "error_ekf_fe", "error_ekf_ad"))
-]
-APPROXIMATE = {"cekf": 3e-2}
+CASES: dict[str, Case] = {
+    "force_ekf": pushed_rail,
+    "shaping_ekf": partial(pushed_rail, time_constant_s=0.5),
+    "gravity_ekf": falling_rail,
+    "gravity_ukf": falling_rail,
+    "error_ekf_fe": stepwise_rail,
+    "error_ekf_adaptive": stepwise_rail,
+}
+NAMES = sorted(RECIPES)
+DISCRETE = [name for name in NAMES if name != "cekf"]
+# What cannot equal the Kalman filter to 1e-10, and why:
+# - cekf: its readings act over the step that ends with them, not at its end; it is held against CARE instead;
+# - shaping_ekf: its force is held at its mean over a step, which is exact for velocities, of third order for positions;
+# - error_ekf_adaptive: it changes its noise after 50 corrections; it is compared up to there.
+TOLERANCES = {"cekf": 3e-2, "shaping_ekf": 1e-5}
+INCONSISTENT = {"error_ekf_adaptive"}
 
 
 def maker(name: str) -> Make:
@@ -44,34 +68,123 @@ def maker(name: str) -> Make:
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda c: c.__name__)
-@pytest.mark.parametrize("name", PLAIN)
-def test_conforms(name: str, check: Callable[..., None], soak: bool) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_conforms(name: str, check: Callable[..., None]) -> None:
+    case = CASES.get(name, rail)
     if check is check_equals_kalman:
-        check_equals_kalman(maker(name), APPROXIMATE.get(name, 1e-10))
+        steps = 40 if name == "error_ekf_adaptive" else 200
+        check_equals_kalman(maker(name), TOLERANCES.get(name, 1e-10), case, steps=steps)
+    elif check is check_sequential_equals_batch:
+        check_sequential_equals_batch(maker(name), TOLERANCES.get(name, 1e-10), case)
     elif check is check_consistent:
-        check_consistent(maker(name), 100 if soak or name in ("dekf", "ukf_tr") else 25)
+        if name in INCONSISTENT:
+            pytest.skip("adapts its noise to what it sees: no model to be consistent with")
+        check_consistent(maker(name), 100, case)
+    elif check is check_angles:
+        check_angles(maker(name), partial(rotor, stepwise=name in ("error_ekf_fe", "error_ekf_adaptive")))
     else:
-        check(maker(name))
+        check(maker(name), case=case)
 
 
-def test_the_oracle_agrees_with_filterpy() -> None:
-    kalman = pytest.importorskip("filterpy.kalman")
-    case = rail()
-    theirs = kalman.KalmanFilter(dim_x=2, dim_z=1)
-    theirs.x, theirs.P, theirs.F, theirs.Q = case.x0.copy(), case.P0.copy(), case.F, case.Q
-    ours = KalmanReference(case)
-    _, readings = simulate(case, 100, 1)
-    done = 0
-    for reading in readings:
-        while done < reading.t_ns // STEP_NS:
-            ours.predict()
-            theirs.predict()
-            done += 1
-        ours.update(reading.stream, reading.values[0])
-        row = np.array([[1.0, 0.0]]) if reading.stream == "position" else np.array([[0.0, 1.0]])
-        theirs.update(reading.values[0], R=case.R[reading.stream], H=row)
-        assert np.allclose(ours.x, theirs.x.ravel(), atol=1e-12)
-        assert np.allclose(ours.P, theirs.P, atol=1e-12)
+class FilterpyReference(KalmanReference):
+    """filterpy's Kalman filter behind the face of the oracle."""
+
+    def __init__(self, case: LinearCase) -> None:
+        from filterpy.kalman import KalmanFilter
+
+        super().__init__(case)
+        n = len(case.x0)
+        self.theirs = KalmanFilter(dim_x=n, dim_z=1, dim_u=1)
+        self.theirs.x, self.theirs.P, self.theirs.F, self.theirs.Q = self.x, self.P, case.F, case.Q
+        self.theirs.B = case.drift
+
+    def predict(self) -> None:
+        self.theirs.predict(u=1.0)
+        self._read()
+
+    def update(self, values: Mapping[str, float]) -> None:
+        for stream, value in values.items():
+            row = np.eye(len(self.x))[[STREAMS.index(stream)]]
+            self.theirs.update(value, R=self.case.R[stream], H=row)
+        self._read()
+
+    def _read(self) -> None:
+        self.x, self.P = self.theirs.x.ravel(), self.theirs.P
+
+
+@pytest.mark.parametrize("name", DISCRETE)
+def test_every_discrete_filter_equals_filterpy(name: str) -> None:
+    pytest.importorskip("filterpy.kalman")
+    steps = 40 if name == "error_ekf_adaptive" else 200
+    check_equals_kalman(maker(name), TOLERANCES.get(name, 1e-10), CASES.get(name, rail), FilterpyReference, steps=steps)
+
+
+def test_an_acceleration_error_needs_a_disturbance_for_each_degree_of_freedom() -> None:
+    with pytest.raises(ValueError, match="needs 1 disturbances, got 0"):
+        observer(rail().problem, "error_ekf_fe")
+
+
+def test_a_wrong_filter_does_not_conform() -> None:
+    def too_sure(case: LinearCase) -> Observer:
+        p = case.problem
+        uncertainty = Uncertainty(p.uncertainty.density_zdd / 20.0, p.uncertainty.std_z, p.uncertainty.std_zd)
+        return observer(Problem(p.model, p.sensors, uncertainty, p.start, p.step_s), "dekf", gate=np.inf)
+
+    with pytest.raises(AssertionError, match="NEES"):
+        check_consistent(too_sure)
+    with pytest.raises(AssertionError, match="off the Kalman filter"):
+        check_equals_kalman(too_sure)
+    with pytest.raises(AssertionError, match=r"mean NIS 1\.300 outside"):
+        assert_chi_square("NIS", 1300.0, 1000, 1000)
+
+
+@pytest.mark.parametrize("name", DISCRETE)
+def test_rows_of_one_stream_equal_separate_streams(name: str) -> None:
+    p = CASES.get(name, rail)().problem
+    coordinate = p.model.names[p.model.independent[0]]
+    sensors = (Encoder("position", coordinate, Quality(0.05)), RateEncoder("rate", coordinate, Quality(0.1)))
+    together = observer(
+        Problem(p.model, mount(p.model, [SensorGroup("both", sensors)]), p.uncertainty, p.start, p.step_s), name
+    )
+    apart = observer(Problem(p.model, mount(p.model, sensors), p.uncertainty, p.start, p.step_s), name)
+    for k in range(1, 20):
+        t_ns = k * STEP_NS
+        assert together.correct(Reading(t_ns, "both", (0.01 * k, 0.2))) is Verdict.USED
+        for reading in (Reading(t_ns, "position", (0.01 * k,)), Reading(t_ns, "rate", (0.2,))):
+            assert apart.correct(reading) is Verdict.USED
+    assert np.allclose(together.estimate.x, apart.estimate.x, atol=1e-9)
+    assert np.allclose(together.estimate.P, apart.estimate.P, atol=1e-9)
+
+
+def test_sequential_rows_equal_a_batch_on_a_mechanism() -> None:
+    model = build(shipped_mechanism("fivebar"))
+    rows = (Gyroscope("g", "coupler1", Quality(0.02)), Encoder("e", "theta1", Quality(0.05)))
+    sensors = mount(model, [SensorGroup("both", rows)])
+    start = from_independent(model, 0.0, np.array([0.4, 2.9]), np.array([0.3, -0.2]), model.start_q)
+    made = engine(Problem(model, sensors, Uncertainty(0.1, 0.1, 0.1), start), "error_ekf_ej")
+    made.advance(0.005)
+    prior, x, P = made.state, made.x, made.P
+    H, R = np.hstack(sensors.chained(prior)), np.diag(sensors.table.var)
+    values = sensors.h(prior.q, prior.qd, prior.qdd) + np.array([0.03, -0.02])
+    K = np.linalg.solve(H @ P @ H.T + R, H @ P).T
+    assert made.update("both", tuple(values)) is Verdict.USED
+    assert np.allclose(made.x, x + K @ np.array([0.03, -0.02]), atol=1e-9)
+    assert np.allclose(made.P, P - K @ H @ P, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in DISCRETE if name not in INCONSISTENT])
+def test_the_kernels_own_nis_is_chi_square(name: str) -> None:
+    case = CASES.get(name, rail)()
+    total, count = 0.0, 0
+    for seed in range(20):
+        grid = np.full((200, 2), np.nan)
+        for reading in simulate(case, 200, 3000 + seed)[1]:
+            grid[reading.t_ns // STEP_NS - 1, STREAMS.index(reading.stream)] = reading.values[0]
+        made = engine(case.problem, name)
+        assert made.run(grid).done == 200
+        total, count = total + made.node.counts[NIS_SUM], count + int(made.node.counts[NIS_ROWS])
+    assert count == 20 * 140
+    assert_chi_square("NIS", total, count, count)
 
 
 def oscillator() -> Problem:

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from hodograph.acquisition.log import LogReader, LogWriter
+from hodograph.core import Channel, StreamSchema
+from hodograph.core.errors import MechanismError
+from hodograph.core.reading import Reading
 from hodograph.multibody.kinematics import from_independent
 from hodograph.multibody.mechanism import shipped_mechanism
 from hodograph.multibody.model import build
-from hodograph.observers.conformance import DENSITY, rail, simulate
+from hodograph.multibody.stepper import Stepper
+from hodograph.observers.conformance import DENSITY, POSITION_STD, RATE_STD, STEP_NS, pushed_rail, rail, simulate
 from hodograph.observers.mechanism import MechanismEngine, Problem
-from hodograph.observers.plant import Uncertainty, gravity_error
+from hodograph.observers.plant import Uncertainty, gravity_error, unknown_point_forces
 from hodograph.observers.recipes import RECIPES
 from hodograph.observers.tools import (
+    grid_of,
     noise_from_standstill,
     observability,
     statistical_observability,
     tune,
+    tune_plant_noise,
     whiteness,
+    with_noise,
 )
 from hodograph.sensors import Encoder, Gyroscope, Quality, mount
+
+MOVES_NS = 40_000_000_000
 
 
 def test_a_gyroscope_on_the_crank_sees_the_angle_only_through_gravity() -> None:
@@ -76,6 +89,78 @@ def test_tuning_finds_the_noise_that_was_put_in() -> None:
     found = tune(make, grids, np.array([DENSITY * 30.0]))
     assert found.log_likelihood > found.log_likelihood_start
     assert DENSITY / 2.5 < found.parameters[0] < DENSITY * 2.5
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> LogReader:
+    """Two minutes of a particle on a rail: the first half minute it stands still."""
+    case = rail()
+    schemas = {
+        "position": StreamSchema("position", (Channel("p_m", "m"),)),
+        "rate": StreamSchema("rate", (Channel("v_mps", "m/s"),)),
+    }
+    rng = np.random.default_rng(8)
+    with LogWriter.create(tmp_path / "rail.drive") as writer:
+        for schema in schemas.values():
+            writer.add_stream(schema)
+        for k in range(3000):
+            writer.append(Reading(k * STEP_NS, "position", (float(rng.normal(0.0, POSITION_STD)),)))
+            writer.append(Reading(k * STEP_NS, "rate", (float(rng.normal(0.0, RATE_STD)),)))
+        for reading in simulate(case, 2000, 11)[1]:
+            writer.append(replace(reading, t_ns=reading.t_ns + MOVES_NS))
+    return LogReader(tmp_path / "rail.drive")
+
+
+def test_noise_and_plant_noise_from_a_log(log: LogReader) -> None:
+    still = log.numpy("position", t_max_ns=MOVES_NS - 1)
+    assert noise_from_standstill(still)[0, 0] ** 0.5 == pytest.approx(POSITION_STD, rel=0.05)
+    p = rail().problem
+    wrong = replace(p, uncertainty=replace(p.uncertainty, density_zdd=30.0 * DENSITY))
+    better, found = tune_plant_noise(wrong, "dekf", log.readings(t_min_ns=MOVES_NS), start_ns=MOVES_NS)
+    assert found.log_likelihood > found.log_likelihood_start
+    assert DENSITY / 2.5 < better.uncertainty.density_zdd < DENSITY * 2.5
+    with pytest.raises(ValueError, match="no reading"):
+        tune_plant_noise(wrong, "dekf", [])
+
+
+def test_a_grid_of_readings_takes_latency_off_and_leaves_strangers_out() -> None:
+    model = build(shipped_mechanism("fourbar"))
+    sensors = mount(model, [Encoder("e", "theta", Quality(0.1)), Gyroscope("g", "crank", Quality(0.1, latency_s=0.01))])
+    problem = Problem(model, sensors, Uncertainty(0.1, 0.1, 0.1), Stepper(model).start(), 0.005)
+    grid = grid_of(
+        problem,
+        [
+            Reading(1_000_000_000, "e", (9.0,)),  # before the first step
+            Reading(1_005_000_000, "e", (1.0,)),
+            Reading(1_020_000_000, "g", (2.0,)),
+            Reading(1_020_000_000, "nobody", (3.0,)),
+            Reading(1_020_000_000, "e", (3.0, 4.0)),
+        ],
+        start_ns=1_000_000_000,
+    )
+    assert grid.shape == (2, 2)
+    assert grid[0, 0] == 1.0
+    assert grid[1, 1] == 2.0
+    assert np.isnan(grid).sum() == 2
+    assert grid_of(problem, []).shape == (0, 2)
+
+
+def test_other_plant_noise_needs_a_density_for_each_disturbance() -> None:
+    problem = pushed_rail().problem
+    changed = with_noise(problem, np.array([1.0, 2.0])).uncertainty
+    assert (changed.density_zdd, changed.disturbances[0].density) == (1.0, 2.0)
+    with pytest.raises(ValueError, match="want 2"):
+        with_noise(problem, np.array([1.0]))
+
+
+def test_point_forces_scale_with_the_weight_they_carry() -> None:
+    model = build(shipped_mechanism("fourbar"))
+    forces = unknown_point_forces(model, 1e-4, 0.1)
+    assert [f.name for f in forces] == ["force_P1.x", "force_P1.y", "force_P2.x", "force_P2.y"]
+    assert [f.std for f in forces] == pytest.approx([0.1 * 9.81 * m for m in (5.0, 5.0, 6.5, 6.5)])
+    assert forces[3].density == pytest.approx(1e-4 * (9.81 * 6.5) ** 2)
+    with pytest.raises(MechanismError, match="carries weight"):
+        unknown_point_forces(rail().problem.model, 1e-4, 0.1)
 
 
 def test_the_gravity_column_is_the_weight() -> None:

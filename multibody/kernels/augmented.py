@@ -13,6 +13,8 @@ from hodograph.multibody.compiling import inlined_inner, inner, njit
 from hodograph.multibody.kernels.constraints import accelerations, carry_multipliers, evaluate, rates, set_guides
 from hodograph.multibody.kernels.linear import add_jacobian, add_mass, factorise, mass_times, norm, refresh_mass, solve
 from hodograph.multibody.kernels.loads import add_tangents, generalised_forces
+from hodograph.multibody.kernels.recording import follow, keep
+from hodograph.multibody.kernels.rolling import rolling_forces, rolling_tangents
 from hodograph.multibody.tables import Array, Tables, Work
 
 EVERY_ITERATION, EVERY_STEP, WHEN_SLOW = 0, 1, 2
@@ -23,7 +25,11 @@ def refactor(tables: Tables, work: Work, penalty: Array, h: float, q: Array, qd:
     """W = M + h/2 C + h²/4 K + Jᵀ p J at the evaluated q."""
     w = work.w
     add_mass(tables.mass, tables.factor, q, w)
-    add_tangents(tables.loads, q, qd, 0.25 * h * h, 0.5 * h, w)
+    add_tangents(tables.loads, q, qd, 0.25 * h * h, 0.5 * h, work.probe[0], w)
+    if len(tables.rolling.wheel) > 0:
+        rolling_tangents(
+            tables.rolling, work.wheels, work.road, work.inputs, h, q, qd, 0.25 * h * h, 0.5 * h, w
+        )  # fmt: skip
     add_jacobian(tables.rows, tables.factor, work.jac, penalty, w)
     jac, jac0 = work.jac, work.jac0
     for a in range(len(jac)):
@@ -123,11 +129,11 @@ def augmented_step(
     multiplier: Array,
     cost: Array,
 ) -> bool:
-    """One step to t + h, in place; options = (tolerance, iterations, refresh, projection tolerance).
+    """One step to t + h, in place; options = (tolerance, cap of iterations, refresh, projection tolerance, accepted).
 
     The predictor extrapolates the acceleration of the step before. work.control = (contraction of the last step, its
-    size, …, its end at [7]) is memory that saves iterations and changes results within the tolerance only. False when
-    Newton does not converge.
+    size, …, its end at [7]) is memory that saves iterations and changes results within the tolerance only. When
+    Newton has not converged at the cap, a last move within the accepted one passes, counted in cost[6]; else False.
     """
     rows, mu, phi, rate = tables.rows, work.mu, work.phi, work.rate
     tolerance, limit, refresh = options[0], int(options[1]), int(options[2])
@@ -152,10 +158,13 @@ def augmented_step(
     converged = False
     iterations = 0
     first_move = 1.0
+    size = 0.0
     while iterations < limit:
         evaluate(rows, q, work.branch, work.guide, work.jac, phi)
         refresh_mass(tables.mass, q, work.mass)
         generalised_forces(tables.loads, tables.mass, work.inputs, work.applied, q, qd, work.force)
+        if len(tables.rolling.wheel) + len(tables.rolling.aero_par) > 0:
+            rolling_forces(tables.rolling, work.wheels, work.road, work.inputs, h, q, qd, work.force)
         force(t_s + h, q, qd, work.parameters, work.force)
         if need:
             refactor(tables, work, penalty, h, q, qd)
@@ -190,6 +199,9 @@ def augmented_step(
         if not size < 1e100:
             break
         last = size
+    if not converged and size <= options[4]:
+        converged = True
+        cost[6] += 1.0
     work.control[0] = max(contraction, 1e-6) if iterations > 1 else min(2.0 * max(contraction, 1e-6), 1.0)
     evaluate(rows, q, work.branch, work.guide, work.jac, phi)
     if refresh == WHEN_SLOW:
@@ -250,20 +262,18 @@ def run_augmented(
     qd: Array,
     qdd: Array,
     multiplier: Array,
+    schedule: Array,
     record: Array,
+    wheel_record: Array,
     cost: Array,
 ) -> int:
     """Steps `done` to `steps` of a run that began at t; returns the steps done, fewer when one failed.
 
-    Every `every`-th state goes to record (k, 3, n).
+    Every `every`-th state goes to record (k, 3, n) and wheel_record; row k of the schedule are the inputs of step k.
     """
     for k in range(done, steps):
+        follow(work, schedule, k)
         if not augmented_step(tables, work, force, options, penalty, t_s + k * h, h, q, qd, qdd, multiplier, cost):
             return k
-        if (k + 1) % every == 0:
-            row = record[(k + 1) // every - 1]
-            for i in range(len(q)):
-                row[0, i] = q[i]
-                row[1, i] = qd[i]
-                row[2, i] = qdd[i]
+        keep(tables, work, t_s + (k + 1) * h, k, every, q, qd, qdd, record, wheel_record)
     return steps

@@ -11,7 +11,7 @@ from math import cos, sin
 from typing import Any
 
 from hodograph.multibody.compiling import inner, njit
-from hodograph.multibody.kernels.constraints import bilinear
+from hodograph.multibody.kernels.constraints import bilinear, shared_forms, slot_product
 from hodograph.multibody.kernels.dynamics import (
     complete,
     configure,
@@ -22,6 +22,7 @@ from hodograph.multibody.kernels.dynamics import (
     saddle,
 )
 from hodograph.multibody.kernels.loads import force_change
+from hodograph.multibody.kernels.rolling import rolling_change
 from hodograph.multibody.tables import Array, Tables, Work
 
 
@@ -30,11 +31,9 @@ def add_curvature(tables: Tables, work: Work, q: Array, multiplier: Array, dq: A
     """out −= Σ λ_i ∂²Φ_i/∂q² dq."""
     rows = tables.rows
     for i in range(len(multiplier)):
+        f0, f1, f2 = shared_forms(rows, i, dq)
         for a in range(rows.start[i], rows.start[i + 1]):
-            s = 0.0
-            for t in range(rows.tri_start[a], rows.tri_start[a + 1]):
-                s += rows.tri_val[t] * dq[rows.tri_col[t]]
-            out[rows.col[a]] -= multiplier[i] * s
+            out[rows.col[a]] -= multiplier[i] * slot_product(rows, a, f0, f1, f2, dq)
     for k in range(len(work.branch)):
         i = rows.angle[k, 2]
         if work.branch[k] == 1:
@@ -107,6 +106,7 @@ def acceleration_change(
     """out = change of qdd along (dq, dqd); needs the mass factor at q and exact accelerations and multipliers."""
     load = work.a
     force_change(tables.loads, tables.mass, work.inputs, q, qd, dq, dqd, load)
+    rolling_change(tables, work, max(0.0, t_s - work.clock[0]), q, qd, dq, dqd, load)
     user_force_change(work, force, t_s, q, qd, dq, dqd, load)
     add_curvature(tables, work, q, multiplier, dq, load)
     add_mass_change(tables, dq, qdd, load)

@@ -25,6 +25,7 @@ from hodograph.multibody.kernels.linear import (
     solve_dense,
 )
 from hodograph.multibody.kernels.loads import generalised_forces
+from hodograph.multibody.kernels.rolling import rolling_forces
 from hodograph.multibody.tables import Array, Tables, Work
 
 ROUNDS = 6
@@ -86,6 +87,9 @@ def saddle(tables: Tables, work: Work, load: Array, target: Array, x: Array, mul
 def total_force(tables: Tables, work: Work, force: Any, t_s: float, q: Array, qd: Array) -> None:
     """work.force = every force at (t, q, qd), the user's included."""
     generalised_forces(tables.loads, tables.mass, work.inputs, work.applied, q, qd, work.force)
+    if len(tables.rolling.wheel) + len(tables.rolling.aero_par) > 0:
+        tau_s = max(0.0, t_s - work.clock[0])
+        rolling_forces(tables.rolling, work.wheels, work.road, work.inputs, tau_s, q, qd, work.force)
     force(t_s, q, qd, work.parameters, work.force)
 
 
@@ -157,7 +161,7 @@ def penalised(
 
 @njit
 def project_positions(
-    tables: Tables, work: Work, t_s: float, q: Array, tolerance: float, limit: int, rtol: float, atol: float
+    tables: Tables, work: Work, t_s: float, q: Array, tolerance: float, limit: float, rtol: float, atol: float
 ) -> tuple[int, float]:
     """Nearest q on the constraints in the metric of the mass (seed 001, eq. 12a by 13).
 
@@ -171,7 +175,7 @@ def project_positions(
     for i in range(len(tau)):
         tau[i] = 0.0
     first, last = 0.0, 1e300
-    for iteration in range(limit):
+    for iteration in range(int(limit)):
         configure(tables, work, t_s, q)
         error = norm(work.phi)
         if error <= tolerance:
@@ -201,7 +205,7 @@ def project_positions(
         if iteration == 0:
             first = (first / n) ** 0.5
     configure(tables, work, t_s, q)
-    return (limit if norm(work.phi) <= tolerance else -1), first
+    return (int(limit) if norm(work.phi) <= tolerance else -1), first
 
 
 @njit
@@ -247,14 +251,14 @@ def complete(tables: Tables, work: Work, gap: Array) -> None:
 
 
 @njit
-def position_problem(tables: Tables, work: Work, t_s: float, q: Array, tolerance: float, limit: int) -> int:
+def position_problem(tables: Tables, work: Work, t_s: float, q: Array, tolerance: float, limit: float) -> int:
     """Dependent coordinates from the independent ones, Newton from the given q; iterations, or −1 when it fails.
 
     Leaves the factor of the kinematic matrix at the solution behind.
     """
     last = 1e300
     fresh = False
-    for iteration in range(limit):
+    for iteration in range(int(limit)):
         configure(tables, work, t_s, q)
         error = norm(work.phi)
         if not error < 1e100:
@@ -274,7 +278,7 @@ def position_problem(tables: Tables, work: Work, t_s: float, q: Array, tolerance
             q[i] += work.rhs[i]
     configure(tables, work, t_s, q)
     factor_kinematics(tables, work)
-    return limit if norm(work.phi) <= 1e3 * tolerance else -1
+    return int(limit) if norm(work.phi) <= 1e3 * tolerance else -1
 
 
 @njit
@@ -327,7 +331,10 @@ def null_space(tables: Tables, work: Work, out: Array) -> None:
 def matrix_r(
     tables: Tables, work: Work, force: Any, t_s: float, q: Array, qd: Array, qdd: Array, multiplier: Array
 ) -> None:
-    """Accelerations by (Rᵀ M R) zdd = Rᵀ (Q − M S c); needs the kinematic factor at the consistent q."""
+    """Accelerations by (Rᵀ M R) zdd = Rᵀ (Q − M S c); needs the kinematic factor at the consistent q.
+
+    The reactions are left out when `multiplier` is empty.
+    """
     n, f = len(q), len(work.independent)
     null_space(tables, work, work.null)
     for i in range(n):
@@ -352,7 +359,8 @@ def matrix_r(
     for k in range(f):
         for i in range(n):
             qdd[i] += work.null[k, i] * work.reduced_rhs[k]
-    reactions(tables, work, qdd, multiplier)
+    if len(multiplier) > 0:
+        reactions(tables, work, qdd, multiplier)
 
 
 @inner

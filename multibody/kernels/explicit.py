@@ -17,6 +17,7 @@ from hodograph.multibody.kernels.dynamics import (
     velocity_problem,
 )
 from hodograph.multibody.kernels.linear import norm
+from hodograph.multibody.kernels.recording import follow, keep
 from hodograph.multibody.tables import Array, Tables, Work
 
 MATRIX_R, LAGRANGE, PENALTY = 0, 1, 2
@@ -46,7 +47,7 @@ def derive(
     choose_branches(tables.rows, q, work.branch)
     cost[2] += 1.0
     if formulation == MATRIX_R:
-        iterations = position_problem(tables, work, t_s, q, POSITION_TOLERANCE, 50)
+        iterations = position_problem(tables, work, t_s, q, POSITION_TOLERANCE, 50.0)
         if iterations < 0:
             return False
         cost[1] += iterations + 1
@@ -83,7 +84,7 @@ def project(tables: Tables, work: Work, options: Array, t_s: float, q: Array, qd
         due = work.control[4] >= work.control[3]
     if due:
         rtol, atol = (options[5], options[6]) if options[6] > 0.0 else (1e-6, 1e-9)
-        iterations, first = project_positions(tables, work, t_s, q, 1e-12, 25, rtol, atol)
+        iterations, first = project_positions(tables, work, t_s, q, 1e-12, 25.0, rtol, atol)
         if iterations < 0:
             return False
         cost[0] += iterations
@@ -262,7 +263,9 @@ def run_explicit(
     qd: Array,
     qdd: Array,
     multiplier: Array,
+    schedule: Array,
     record: Array,
+    wheel_record: Array,
     cost: Array,
 ) -> int:
     """Steps `done` to `steps` of a run that began at t; weights without rows mean the trapezoidal rule.
@@ -270,6 +273,7 @@ def run_explicit(
     Returns the steps done, fewer when one failed or R is ill-conditioned (work.control[5] above [6], when that is set).
     """
     for k in range(done, steps):
+        follow(work, schedule, k)
         if weights.shape[0] == 0:
             ok = trapezoidal_step(tables, work, force, options, t_s + k * h, h, q, qd, qdd, multiplier, cost)
         else:
@@ -278,10 +282,7 @@ def run_explicit(
             return k
         configure(tables, work, t_s + (k + 1) * h, q)
         cost[3] = max(cost[3], norm(work.phi))
-        if (k + 1) % every == 0:
-            row = record[(k + 1) // every - 1]
-            for i in range(len(q)):
-                row[0, i], row[1, i], row[2, i] = q[i], qd[i], qdd[i]
+        keep(tables, work, t_s + (k + 1) * h, k, every, q, qd, qdd, record, wheel_record)
         if work.control[6] > 0.0 and work.control[5] > work.control[6]:
             return k + 1
     return steps

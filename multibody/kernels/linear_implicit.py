@@ -33,6 +33,8 @@ from hodograph.multibody.kernels.linear import (
     solve_dense,
 )
 from hodograph.multibody.kernels.loads import add_tangents, force_change
+from hodograph.multibody.kernels.recording import follow, keep
+from hodograph.multibody.kernels.rolling import rolling_change, rolling_tangents
 from hodograph.multibody.tables import Array, Tables, Work
 
 
@@ -70,10 +72,14 @@ def dependent_step(
     rows, n, m = tables.rows, len(q), len(multiplier)
     work.a[:] = 0.0
     refresh_mass(tables.mass, q, work.mass)
+    work.clock[0] = t_s - h  # deflections are carried over the whole step: that is what holds a car at standstill
     total_force(tables, work, force, t_s, q, qd)
+    work.clock[0] = t_s
     force_change(tables.loads, tables.mass, work.inputs, q, qd, qd, work.a, work.b)
+    rolling_change(tables, work, h, q, qd, qd, work.a, work.b)
     add_mass(tables.mass, tables.factor, q, work.w)
-    add_tangents(tables.loads, q, qd, h * h, h, work.w)
+    add_tangents(tables.loads, q, qd, h * h, h, work.probe[0], work.w)
+    rolling_tangents(tables.rolling, work.wheels, work.road, work.inputs, h, q, qd, h * h, h, work.w)
     for i in range(n):
         work.b[i] = h * work.force[i] + h * h * work.b[i]
         work.c[i] = q[i] + h * qd[i]
@@ -119,6 +125,7 @@ def reduced_matrix(tables: Tables, work: Work, h: float, q: Array, qd: Array, x:
         work.stage[0, i] = h * h * x[i]
         work.stage[1, i] = h * x[i]
     force_change(tables.loads, tables.mass, work.inputs, q, qd, work.stage[0], work.stage[1], work.stage[2])
+    rolling_change(tables, work, h, q, qd, work.stage[0], work.stage[1], work.stage[2])
     mass_times(tables.mass, work.mass, x, out)
     for i in range(n):
         out[i] -= work.stage[2, i]
@@ -148,8 +155,11 @@ def independent_step(
         qdd[i] = 0.0
         work.a[i] = 0.0
     acceleration_problem(tables, work, q, qd, qdd)
+    work.clock[0] = t_s - h  # deflections are carried over the whole step: that is what holds a car at standstill
     total_force(tables, work, force, t_s, q, qd)
+    work.clock[0] = t_s
     force_change(tables.loads, tables.mass, work.inputs, q, qd, qd, work.a, work.b)
+    rolling_change(tables, work, h, q, qd, qd, work.a, work.b)
     reduced_matrix(tables, work, h, q, qd, qdd, work.c)
     for i in range(n):
         work.b[i] = h * work.force[i] + h * h * work.b[i] - h * work.c[i]
@@ -198,7 +208,7 @@ def close_by_chord(tables: Tables, work: Work, t_s: float, q: Array, cost: Array
             q[i] += work.rhs[i]
     choose_branches(tables.rows, q, work.branch)
     cost[1] += 2.0
-    return position_problem(tables, work, t_s, q, 1e-12, 20) >= 0
+    return position_problem(tables, work, t_s, q, 1e-12, 20.0) >= 0
 
 
 @njit
@@ -216,7 +226,9 @@ def run_linear_implicit(
     qd: Array,
     qdd: Array,
     multiplier: Array,
+    schedule: Array,
     record: Array,
+    wheel_record: Array,
     cost: Array,
 ) -> int:
     """Steps `done` to `steps` of a run that began at t, in dependent or (reduced) independent coordinates.
@@ -224,6 +236,7 @@ def run_linear_implicit(
     Returns the steps done, fewer when one failed.
     """
     for k in range(done, steps):
+        follow(work, schedule, k)
         if reduced:
             ok = independent_step(tables, work, force, t_s + k * h, h, q, qd, qdd, multiplier, cost)
         else:
@@ -232,8 +245,5 @@ def run_linear_implicit(
             return k
         configure(tables, work, t_s + (k + 1) * h, q)
         cost[3] = max(cost[3], norm(work.phi))
-        if (k + 1) % every == 0:
-            row = record[(k + 1) // every - 1]
-            for i in range(len(q)):
-                row[0, i], row[1, i], row[2, i] = q[i], qd[i], qdd[i]
+        keep(tables, work, t_s + (k + 1) * h, k, every, q, qd, qdd, record, wheel_record)
     return steps

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from hodograph.multibody.compiling import inlined_inner, inner, njit
+from hodograph.multibody.kernels.linear import add_multiple
 from hodograph.multibody.tables import Array, Loads, Mass
+
+ONE = np.uint32(1)
 
 
 @njit
@@ -63,6 +68,25 @@ def spring_law(
     return force + more, stiffness, damping
 
 
+@inner
+def bar_twist(loads: Loads, k: int, q: Array, qd: Array) -> float:
+    """How much more the first spring of bar k is elongated than the second."""
+    a, b = loads.bar[k, 0], loads.bar[k, 1]
+    left = spring_state(loads, a, q, qd)[6] - loads.spring_par[a, 1]
+    return float(left - spring_state(loads, b, q, qd)[6] + loads.spring_par[b, 1])
+
+
+@inner
+def pull_spring(loads: Loads, s: int, force: float, q: Array, qd: Array, out: Array) -> None:
+    """A pull of `force` between the two ends of spring s."""
+    x, y, z, _, _, _, length, _ = spring_state(loads, s, q, qd)
+    per_length = force / length
+    for k in range(loads.spring_term[s], loads.spring_term[s + 1]):
+        axis = loads.term[k, 1]
+        d = x if axis == 0 else (y if axis == 1 else z)
+        out[loads.term[k, 0]] -= loads.term_val[k] * per_length * d
+
+
 @inlined_inner
 def generalised_forces(
     loads: Loads, mass: Mass, inputs: Array, applied: Array, q: Array, qd: Array, out: Array
@@ -74,11 +98,17 @@ def generalised_forces(
         x, y, z, _, _, _, length, speed = spring_state(loads, s, q, qd)
         curves = loads.spring_curve[s]
         force = spring_law(loads, loads.spring_par[s], curves[0], curves[1], length, speed)[0]
+        if force == 0.0:
+            continue
         per_length = force / length
         for k in range(loads.spring_term[s], loads.spring_term[s + 1]):
             axis = loads.term[k, 1]
             d = x if axis == 0 else (y if axis == 1 else z)
             out[loads.term[k, 0]] -= loads.term_val[k] * per_length * d
+    for k in range(len(loads.bar_par)):
+        force = loads.bar_par[k] * bar_twist(loads, k, q, qd)
+        pull_spring(loads, loads.bar[k, 0], force, q, qd, out)
+        pull_spring(loads, loads.bar[k, 1], -force, q, qd, out)
     for s in range(len(loads.scalar_par)):
         i = loads.scalar[s, 0]
         out[i] -= spring_law(loads, loads.scalar_par[s], loads.scalar[s, 1], loads.scalar[s, 2], q[i], qd[i])[0]
@@ -95,27 +125,71 @@ def generalised_forces(
 
 
 @inner
-def add_tangents(loads: Loads, q: Array, qd: Array, of_position: float, of_velocity: float, w: Array) -> None:
-    """w += of_position · K + of_velocity · C, the symmetric tangents of the springs and dampers."""
+def add_tangents(
+    loads: Loads, q: Array, qd: Array, of_position: float, of_velocity: float, slope: Array, w: Array
+) -> None:
+    """w += of_position · K + of_velocity · C, the symmetric tangents of the springs and dampers.
+
+    K = (k − F/l) g gᵀ + F/l · BᵀB with the gradient g of the length, kept in `slope` by slots of the spring.
+    """
     for s in range(len(loads.spring_par)):
         x, y, z, _, _, _, length, speed = spring_state(loads, s, q, qd)
         curves = loads.spring_curve[s]
         force, stiffness, damping = spring_law(loads, loads.spring_par[s], curves[0], curves[1], length, speed)
+        for k in range(len(loads.bar_par)):
+            # What ties the two sides of a bar together would fill the factor between the corners of a car. It is left
+            # out: a bar is soft against inertia over a step (h²/4 k ≪ m), so Newton hardly notices.
+            if loads.bar[k, 0] == s or loads.bar[k, 1] == s:
+                stiffness += loads.bar_par[k]
+        if force == 0.0 and stiffness == 0.0 and damping == 0.0:
+            continue
         across = of_position * force / length
         along = of_position * stiffness + of_velocity * damping - across
-        inverse = 1.0 / (length * length)
+        inverse = 1.0 / length
+        slots = loads.spring_slot[s + 1] - loads.spring_slot[s]
+        for a in range(slots):
+            slope[a] = 0.0
+        for k in range(loads.spring_term[s], loads.spring_term[s + 1]):
+            axis = loads.term[k, 1]
+            d = x if axis == 0 else (y if axis == 1 else z)
+            slope[loads.term_slot[k]] += loads.term_val[k] * d * inverse
+        r = loads.spring_run[s]
+        for a in range(slots):
+            weight = along * slope[a]
+            b = np.uint32(a)
+            while b < slots:
+                to, end_run = loads.run[r, 0], b + loads.run[r, 1]
+                add_multiple(w, to, weight, slope, b, end_run)
+                b = end_run
+                r += ONE
         for k in range(loads.spring_pair[s], loads.spring_pair[s + 1]):
-            i, j = loads.pair[k, 0], loads.pair[k, 1]
-            e = x if i == 0 else (y if i == 1 else z)
-            f = x if j == 0 else (y if j == 1 else z)
-            entry = along * e * f * inverse
-            if i == j:
-                entry += across
-            w[loads.pair[k, 2]] += loads.pair_val[k] * entry
+            w[loads.pair[k]] += loads.pair_val[k] * across
     for s in range(len(loads.scalar_par)):
         i = loads.scalar[s, 0]
         law = spring_law(loads, loads.scalar_par[s], loads.scalar[s, 1], loads.scalar[s, 2], q[i], qd[i])
         w[loads.scalar[s, 3]] += of_position * law[1] + of_velocity * law[2]
+
+
+@inner
+def bar_change(loads: Loads, k: int, q: Array, qd: Array, dq: Array, out: Array) -> None:
+    """out += exact change of the forces of bar k along dq, first order."""
+    force = loads.bar_par[k] * bar_twist(loads, k, q, qd)
+    change = 0.0
+    for side in range(2):
+        s = loads.bar[k, side]
+        x, y, z, u, v, w, length, speed = spring_state(loads, s, q, dq)  # with dq for qd the rate is the change
+        change += speed if side == 0 else -speed
+    for side in range(2):
+        s = loads.bar[k, side]
+        sign = 1.0 if side == 0 else -1.0
+        x, y, z, u, v, w, length, speed = spring_state(loads, s, q, dq)
+        per = sign * force / length
+        dper = sign * loads.bar_par[k] * change / length - per * speed / length
+        for t in range(loads.spring_term[s], loads.spring_term[s + 1]):
+            axis = loads.term[t, 1]
+            d = x if axis == 0 else (y if axis == 1 else z)
+            dd = u if axis == 0 else (v if axis == 1 else w)
+            out[loads.term[t, 0]] -= loads.term_val[t] * (dper * d + per * dd)
 
 
 @inner
@@ -150,6 +224,8 @@ def force_change(
             d = x if axis == 0 else (y if axis == 1 else z)
             dd = dx if axis == 0 else (dy if axis == 1 else dz)
             out[loads.term[k, 0]] -= loads.term_val[k] * (dper * d + per * dd)
+    for k in range(len(loads.bar_par)):
+        bar_change(loads, k, q, qd, dq, out)
     for s in range(len(loads.scalar_par)):
         i = loads.scalar[s, 0]
         law = spring_law(loads, loads.scalar_par[s], loads.scalar[s, 1], loads.scalar[s, 2], q[i], qd[i])

@@ -10,6 +10,20 @@ ATTEMPTS = 8
 
 
 @inner
+def multiply(A: Array, B: Array, out: Array) -> None:
+    """out = A B of square matrices; zeros of A cost nothing."""
+    n = len(A)
+    for i in range(n):
+        for j in range(n):
+            out[i, j] = 0.0
+        for k in range(n):
+            a = A[i, k]
+            if a != 0.0:
+                for j in range(n):
+                    out[i, j] += a * B[k, j]
+
+
+@inner
 def propagate(F: Array, P: Array, Q: Array, T: Array) -> None:
     """P = F P Fᵀ + Q, exactly symmetric; T (n, n) is spare."""
     n = len(P)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from hodograph.multibody.compiling import inner, njit
+from hodograph.multibody.compiling import inner, merged, njit
 from hodograph.multibody.tables import Array
 from hodograph.observers.kernels.algebra import (
     FAILED_STEPS,
@@ -20,10 +20,11 @@ from hodograph.observers.kernels.algebra import (
     finite,
     innovation_var,
     joseph_row,
+    multiply,
     tidy,
 )
 from hodograph.observers.kernels.ekf import GATED, INVALID, USED, Rows, apply_full, chain_rows, write_state
-from hodograph.observers.kernels.plant import TRAPEZOIDAL, Linear, Node, Plant, linearise, step
+from hodograph.observers.kernels.plant import Linear, Node, Plant, begin_step, end_step, linearise, trapezoidal
 from hodograph.sensors.kernels import SensorTable, difference, measure
 
 DOUBLINGS = 24
@@ -43,18 +44,6 @@ class Riccati(NamedTuple):
     P: Array  # before the last step
     J: Array  # Σ Hᵀ σ⁻² H of the readings of the last step
     h: Array
-
-
-@inner
-def multiply(A: Array, B: Array, out: Array) -> None:
-    """out = A B."""
-    n = len(A)
-    for i in range(n):
-        for j in range(n):
-            s = 0.0
-            for k in range(n):
-                s += A[i, k] * B[k, j]
-            out[i, j] = s
 
 
 @inner
@@ -159,7 +148,7 @@ def flow(plant: Plant, r: Riccati, P: Array) -> None:
             P[i, j] += 0.5 * (r.U[i, j] + r.U[j, i])
 
 
-@inner
+@merged
 def predict_cekf(
     plant: Plant, force: Any, node: Node, linear: Linear, rows: Rows, r: Riccati, t_s: float, h: float
 ) -> bool:
@@ -170,13 +159,16 @@ def predict_cekf(
         for j in range(len(r.A)):
             r.A[i, j], r.P[i, j], r.J[i, j] = linear.A[i, j], node.P[i, j], 0.0
     flow(plant, r, node.P)
-    if not step(plant, force, TRAPEZOIDAL, node, t_s, h, rows.cost):
+    begin_step(plant, node, h)
+    ok = trapezoidal(plant, force, node, t_s, h, linear.change)
+    end_step(plant, node, h)
+    if not ok:
         node.counts[FAILED_STEPS] += 1.0
         return False
     return tidy(node.P, node.L, node.counts)
 
 
-@inner
+@merged
 def correct_cekf(
     plant: Plant,
     force: Any,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import log
 from typing import Any, NamedTuple
 
-from hodograph.multibody.compiling import inner, njit
+from hodograph.multibody.compiling import inner, merged, njit
 from hodograph.multibody.kernels.constraints import choose_branches
 from hodograph.multibody.kernels.dynamics import (
     acceleration_problem,
@@ -34,6 +34,7 @@ from hodograph.observers.kernels.algebra import (
 )
 from hodograph.observers.kernels.plant import (
     CONSTANT,
+    EXACT,
     TOLERANCE,
     Linear,
     Node,
@@ -41,6 +42,7 @@ from hodograph.observers.kernels.plant import (
     linearise,
     linearise_kinematics,
     process_noise,
+    process_noise_exact,
     reduced_mass,
     settle,
     step,
@@ -81,7 +83,7 @@ class Rows(NamedTuple):
     window: Array  # (51, N) noise seen in the last 50 corrections; then their count, steps since, noise at the start
 
 
-@inner
+@merged
 def predict_ekf(
     plant: Plant, force: Any, s: EkfSetting, node: Node, linear: Linear, rows: Rows, t_s: float, h: float
 ) -> bool:
@@ -93,8 +95,11 @@ def predict_ekf(
             for i in range(f):
                 for j in range(f):
                     linear.A[f + i, 2 * f + j] = 1.0 if i == j else 0.0
+    if s.transition == EXACT:
+        process_noise_exact(plant, h, linear)
+    else:
+        process_noise(plant, h, linear)
     transition(plant, s.transition, h, linear)
-    process_noise(plant, h, linear)
     if s.as_acceleration == 1:
         for i in range(n):
             for j in range(n):
@@ -103,7 +108,7 @@ def predict_ekf(
             linear.Q[2 * f + k, 2 * f + k] = plant.noise_theta[k]
     propagate(linear.F, node.P, linear.Q, linear.T)
     rows.window[len(rows.window) - 1, 1] += 1.0
-    ok = step(plant, force, s.integrator, node, t_s, h, rows.cost)
+    ok = step(plant, force, s.integrator, node, t_s, h, linear.change, rows.cost)
     if not ok:
         node.counts[FAILED_STEPS] += 1.0
     return ok
@@ -185,7 +190,7 @@ def update_rows(sensors: SensorTable, first: int, end: int, values: Array, gate:
     return GATED if gated > 0 else INVALID
 
 
-@inner
+@merged
 def apply_full(plant: Plant, force: Any, node: Node, dx: Array, t_s: float) -> bool:
     """Add dx to z, zd and θ, then position and velocity problem and exact accelerations."""
     z, f = plant.work.independent, len(plant.work.independent)
@@ -197,7 +202,7 @@ def apply_full(plant: Plant, force: Any, node: Node, dx: Array, t_s: float) -> b
     return settle(plant, force, node, t_s)
 
 
-@inner
+@merged
 def apply_tangent(plant: Plant, s: EkfSetting, node: Node, linear: Linear, dx: Array, t_s: float) -> bool:
     """q + R dz, velocity problem there; accelerations kept, or corrected by the estimated acceleration error."""
     tables, work = plant.tables, plant.work
@@ -216,7 +221,7 @@ def apply_tangent(plant: Plant, s: EkfSetting, node: Node, linear: Linear, dx: A
         node.qd[z[k]] += dx[f + k]
     choose_branches(tables.rows, node.q, work.branch)
     if s.tangent == 2:
-        if position_problem(tables, work, t_s, node.q, TOLERANCE, 60) < 0:
+        if position_problem(tables, work, t_s, node.q, TOLERANCE, 60.0) < 0:
             return False
     else:
         configure(tables, work, t_s, node.q)
@@ -229,7 +234,7 @@ def apply_tangent(plant: Plant, s: EkfSetting, node: Node, linear: Linear, dx: A
     return True
 
 
-@inner
+@merged
 def adapt(plant: Plant, s: EkfSetting, node: Node, linear: Linear, rows: Rows) -> None:
     """Plant noise of the disturbances from the last 50 corrections: the mean of Q + (dx² + P⁺ − P⁻) / steps, bounded.
 
@@ -257,7 +262,7 @@ def adapt(plant: Plant, s: EkfSetting, node: Node, linear: Linear, rows: Rows) -
             plant.noise_theta[k] = mean if s.adaptive == 2 else min(max(mean, LEAST * start), MOST * start)
 
 
-@inner
+@merged
 def correct_ekf(
     plant: Plant,
     force: Any,
@@ -318,17 +323,12 @@ def run_ekf(
     """
     steps, m = len(readings), len(readings[0])
     last = end if end > 0 else m
-    keep = len(out_F) == steps
     for k in range(steps):
         now = t_s + k * h
         if end == 0 and not predict_ekf(plant, force, s, node, linear, rows, now, h):
             return k
-        if keep:
-            for i in range(len(node.P)):
-                for j in range(len(node.P)):
-                    out_F[k, i, j] = linear.F[i, j]
-                    out_P_prior[k, i, j] = node.P[i, j]
-            write_state(plant, node, out_prior[k])
+        if len(out_F) == steps:
+            keep_prior(plant, node, linear, out_F[k], out_prior[k], out_P_prior[k])
         some = False
         for i in range(m):
             some = some or readings[k, i] == readings[k, i]
@@ -354,3 +354,13 @@ def write_state(plant: Plant, node: Node, x: Array) -> None:
         x[f + k] = node.qd[z[k]]
     for k in range(len(node.theta)):
         x[2 * f + k] = node.theta[k]
+
+
+@merged
+def keep_prior(plant: Plant, node: Node, linear: Linear, F: Array, x: Array, P: Array) -> None:
+    """What a smoother needs of a prediction: its F, and the state and covariance before any reading."""
+    for i in range(len(node.P)):
+        for j in range(len(node.P)):
+            F[i, j] = linear.F[i, j]
+            P[i, j] = node.P[i, j]
+    write_state(plant, node, x)

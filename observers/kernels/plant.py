@@ -7,9 +7,10 @@ a degree of freedom, or a named parameter such as the strength of gravity.
 
 from __future__ import annotations
 
+from math import exp
 from typing import Any, NamedTuple
 
-from hodograph.multibody.compiling import inner
+from hodograph.multibody.compiling import inner, merged
 from hodograph.multibody.kernels.augmented import augmented_step
 from hodograph.multibody.kernels.constraints import choose_branches
 from hodograph.multibody.kernels.derivatives import acceleration_derivatives
@@ -24,13 +25,14 @@ from hodograph.multibody.kernels.dynamics import (
     saddle,
     velocity_problem,
 )
-from hodograph.multibody.kernels.explicit import trapezoidal_step
 from hodograph.multibody.kernels.linear import mass_times
 from hodograph.multibody.tables import Array, Tables, Work
+from hodograph.observers.kernels.algebra import multiply
 
 EULER, TRAPEZOIDAL, INDEX3 = 0, 1, 2
 CONSTANT, FIRST_ORDER, EXACT = 0, 1, 2
 TOLERANCE = 1e-13
+ORDER = 6  # of the series of F and Q: a triple integrator is exact from the fifth term on
 
 
 class Plant(NamedTuple):
@@ -42,7 +44,7 @@ class Plant(NamedTuple):
     decay: Array  # (d,) 1/s, 0 for a random walk
     noise_zdd: Array  # (f,) spectral density of the acceleration noise
     noise_theta: Array  # (d,) spectral density of the disturbances
-    explicit: Array  # options of the trapezoidal rule, see multibody.kernels.explicit
+    explicit: Array  # (2,) tolerance and iterations of the trapezoidal rule
     augmented: Array  # options of the index-3 step
     penalty: Array  # (rows,) of the index-3 step, already times h²/4 of the nominal step
 
@@ -74,6 +76,7 @@ class Linear(NamedTuple):
     Q: Array  # (N, N)
     T: Array  # (N, N) spare
     zeros: Array  # (n,)
+    change: Array  # (n,) expected of the accelerations over the next step
     spare_qdd: Array  # (n,)
     spare_multiplier: Array  # (rows,)
 
@@ -93,55 +96,103 @@ def load_disturbances(plant: Plant, node: Node) -> None:
 def rest(plant: Plant, node: Node, t_s: float) -> bool:
     """Dependent coordinates and velocities from the independent ones in q and qd; accelerations are left alone."""
     choose_branches(plant.tables.rows, node.q, plant.work.branch)
-    if position_problem(plant.tables, plant.work, t_s, node.q, TOLERANCE, 60) < 0:
+    if position_problem(plant.tables, plant.work, t_s, node.q, TOLERANCE, 60.0) < 0:
         return False
     velocity_problem(plant.tables, plant.work, node.qd)
     return True
 
 
-@inner
+@merged
 def settle(plant: Plant, force: Any, node: Node, t_s: float) -> bool:
     """Dependent coordinates and velocities from the independent ones in q and qd, then exact accelerations."""
     if not rest(plant, node, t_s):
         return False
-    load_disturbances(plant, node)
-    matrix_r(plant.tables, plant.work, force, t_s, node.q, node.qd, node.qdd, node.multiplier)
+    accelerate(plant, force, node, t_s)
     return True
 
 
 @inner
-def step(plant: Plant, force: Any, integrator: int, node: Node, t_s: float, h: float, cost: Array) -> bool:
-    """Advance q, qd, qdd, θ by h."""
+def accelerate(plant: Plant, force: Any, node: Node, t_s: float) -> None:
+    """Exact accelerations of a node that has just been put to rest on its constraints."""
     load_disturbances(plant, node)
-    tables, work = plant.tables, plant.work
+    matrix_r(plant.tables, plant.work, force, t_s, node.q, node.qd, node.qdd, node.multiplier)
+
+
+@inner
+def trapezoidal(plant: Plant, force: Any, node: Node, t_s: float, h: float, change: Array) -> bool:
+    """One step of the trapezoidal rule over matrix R by fixed-point iteration, loads already in place.
+
+    `change` (n,) is by how much the accelerations are expected to change, 0 where nobody knows: it only saves time.
+    """
+    work, n = plant.work, len(node.q)
+    q, qd, qdd, before = work.stage[14], work.stage[15], work.stage[16], work.stage[0]
+    for i in range(n):
+        q[i], qd[i], qdd[i] = node.q[i], node.qd[i], node.qdd[i]
+        node.qd[i] += h * (qdd[i] + 0.5 * change[i])
+        node.q[i] += 0.5 * h * (qd[i] + node.qd[i])
+        before[i] = q[i]
+    for iteration in range(int(plant.explicit[1])):
+        if not rest(plant, node, t_s + h):
+            return False
+        matrix_r(plant.tables, work, force, t_s + h, node.q, node.qd, node.qdd, node.multiplier)
+        moved = 0.0
+        for i in range(n):
+            moved += (node.q[i] - before[i]) ** 2
+            before[i] = node.q[i]
+        if iteration > 0 and moved**0.5 <= plant.explicit[0]:
+            return True
+        if not moved < 1e100:
+            return False
+        for i in range(n):
+            node.qd[i] = qd[i] + 0.5 * h * (qdd[i] + node.qdd[i])
+            node.q[i] = q[i] + 0.5 * h * (qd[i] + node.qd[i])
+    return False
+
+
+@merged
+def begin_step(plant: Plant, node: Node, h: float) -> None:
+    """Load the disturbances; one that returns to zero acts with its mean over the step."""
+    for k in range(len(node.theta)):
+        node.theta[k] *= mean_decay(plant.decay[k] * h)
+    load_disturbances(plant, node)
+
+
+@merged
+def end_step(plant: Plant, node: Node, h: float) -> None:
+    """The disturbances at the end of a step."""
+    for k in range(len(node.theta)):
+        node.theta[k] *= exp(-plant.decay[k] * h) / mean_decay(plant.decay[k] * h)
+
+
+@inner
+def step(
+    plant: Plant, force: Any, integrator: int, node: Node, t_s: float, h: float, change: Array, cost: Array
+) -> bool:
+    """Advance q, qd, qdd, θ by h."""
+    begin_step(plant, node, h)
     ok = True
     if integrator == EULER:
         for i in range(len(node.q)):
             node.q[i] += h * node.qd[i]
             node.qd[i] += h * node.qdd[i]
-        ok = settle(plant, force, node, t_s + h)
+        ok = rest(plant, node, t_s + h)
+        if ok:
+            matrix_r(plant.tables, plant.work, force, t_s + h, node.q, node.qd, node.qdd, node.multiplier)
     elif integrator == TRAPEZOIDAL:
-        ok = trapezoidal_step(
-            tables, work, force, plant.explicit, t_s, h, node.q, node.qd, node.qdd, node.multiplier, cost
-        )
+        ok = trapezoidal(plant, force, node, t_s, h, change)
     else:
         ok = augmented_step(
-            tables,
-            work,
-            force,
-            plant.augmented,
-            plant.penalty,
-            t_s,
-            h,
-            node.q,
-            node.qd,
-            node.qdd,
-            node.multiplier,
-            cost,
-        )
-    for k in range(len(node.theta)):
-        node.theta[k] *= 1.0 - plant.decay[k] * h + 0.5 * (plant.decay[k] * h) ** 2
+            plant.tables, plant.work, force, plant.augmented, plant.penalty, t_s, h, node.q, node.qd, node.qdd,
+            node.multiplier, cost,
+        )  # fmt: skip
+    end_step(plant, node, h)
     return ok
+
+
+@inner
+def mean_decay(x: float) -> float:
+    """(1 − e⁻ˣ)/x, the mean of a decay over a step."""
+    return (1.0 - exp(-x)) / x if x > 1e-3 else 1.0 - x / 2.0 + x * x / 6.0 - x * x * x / 24.0
 
 
 @inner
@@ -201,37 +252,35 @@ def linearise(plant: Plant, force: Any, node: Node, t_s: float, linear: Linear) 
         A[2 * f + k, 2 * f + k] = -plant.decay[k]
 
 
-@inner
+@merged
 def transition(plant: Plant, kind: int, h: float, linear: Linear) -> None:
-    """F over h: constant (seed 002, eq. 3.81), first order in h with the exact Jacobian, or to second order."""
-    F, A, n, f = linear.F, linear.A, len(linear.F), len(linear.null)
+    """F over h: constant (seed 002, eq. 3.81), first order in h with the exact Jacobian, or e^(A h)."""
+    F, A, T, n, f = linear.F, linear.A, linear.T, len(linear.F), len(linear.null)
     for i in range(n):
         for j in range(n):
             F[i, j] = 1.0 if i == j else 0.0
     if kind == CONSTANT:
         for i in range(f):
             F[i, f + i] = h
-        return
-    for i in range(n):
-        for j in range(n):
-            F[i, j] += h * A[i, j]
-    if kind == FIRST_ORDER:
+    elif kind == FIRST_ORDER:
+        for i in range(n):
+            for j in range(n):
+                F[i, j] += h * A[i, j]
         for i in range(f):
             for j in range(n):
                 F[i, j] += 0.5 * h * h * A[f + i, j]
-        return
-    for i in range(n):
-        for j in range(n):
-            s = 0.0
-            for k in range(n):
-                s += A[i, k] * A[k, j]
-            F[i, j] += 0.5 * h * h * s
+    else:
+        for order in range(ORDER, 0, -1):  # I + hA (I + hA/2 (I + hA/3 …
+            multiply(A, F, T)
+            for i in range(n):
+                for j in range(n):
+                    F[i, j] = (1.0 if i == j else 0.0) + h / order * T[i, j]
 
 
-@inner
+@merged
 def process_noise(plant: Plant, h: float, linear: Linear) -> None:
-    """Q over h of double (z) and triple (θ) integrators, exactly (Van Loan); θ couples through A if that is filled."""
-    Q, A, n, f, d = linear.Q, linear.A, len(linear.Q), len(linear.null), len(plant.columns)
+    """Q over h of double integrators, exactly (Van Loan), and of the disturbances by themselves."""
+    Q, n, f = linear.Q, len(linear.Q), len(linear.null)
     for i in range(n):
         for j in range(n):
             Q[i, j] = 0.0
@@ -240,21 +289,34 @@ def process_noise(plant: Plant, h: float, linear: Linear) -> None:
         Q[i, i] = density * h * h * h / 3.0
         Q[i, f + i] = Q[f + i, i] = density * h * h / 2.0
         Q[f + i, f + i] = density * h
-    for k in range(d):
-        density, t = plant.noise_theta[k], 2 * f + k
-        Q[t, t] += density * h
-        for i in range(f):
-            b = A[f + i, t]
-            Q[i, t] += density * b * h**3 / 6.0
-            Q[t, i] = Q[i, t]
-            Q[f + i, t] += density * b * h**2 / 2.0
-            Q[t, f + i] = Q[f + i, t]
-            for j in range(f):
-                bb = b * A[f + j, t] * density
-                Q[i, j] += bb * h**5 / 20.0
-                Q[i, f + j] += bb * h**4 / 8.0
-                Q[f + j, i] += bb * h**4 / 8.0
-                Q[f + i, f + j] += bb * h**3 / 3.0
+    for k in range(len(plant.columns)):
+        Q[2 * f + k, 2 * f + k] = plant.noise_theta[k] * h
+
+
+@inner
+def process_noise_exact(plant: Plant, h: float, linear: Linear) -> None:
+    """Q = ∫ e^(A s) S e^(Aᵀ s) ds over h, with the A of the last linearisation; spends F and T.
+
+    By its series: the terms are M₀ = S h, M_k = (A M_(k−1) + its transpose) h/(k + 1).
+    """
+    Q, A, M, T, n, f = linear.Q, linear.A, linear.F, linear.T, len(linear.Q), len(linear.null)
+    for i in range(n):
+        for j in range(n):
+            M[i, j] = 0.0
+            Q[i, j] = 0.0
+    for i in range(n):
+        if i >= f:
+            M[i, i] = h * (plant.noise_zdd[i - f] if i < 2 * f else plant.noise_theta[i - 2 * f])
+        Q[i, i] = M[i, i]
+    for order in range(2, ORDER + 1):
+        multiply(A, M, T)
+        for i in range(n):
+            for j in range(i + 1):
+                term = h / order * (T[i, j] + T[j, i])
+                M[i, j] = M[j, i] = term
+                Q[i, j] += term
+                if i != j:
+                    Q[j, i] += term
 
 
 @inner

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from hodograph.multibody.compiling import inner, njit
+from hodograph.multibody.compiling import inner, merged, njit
 from hodograph.multibody.tables import Array
 from hodograph.observers.kernels.algebra import FAILED_STEPS, cholesky, finite, tidy
-from hodograph.observers.kernels.ekf import Rows, write_state
-from hodograph.observers.kernels.plant import Linear, Node, Plant, process_noise, rest, settle, step
+from hodograph.observers.kernels.ekf import Rows, keep_prior, write_state
+from hodograph.observers.kernels.plant import (
+    TRAPEZOIDAL,
+    Linear,
+    Node,
+    Plant,
+    accelerate,
+    linearise,
+    process_noise,
+    process_noise_exact,
+    rest,
+    step,
+)
 from hodograph.observers.kernels.unscented import (
     USED,
     Points,
@@ -44,8 +55,8 @@ class Swarm(NamedTuple):
 
 
 @inner
-def place(plant: Plant, force: Any, accelerations: bool, node: Node, probe: Node, x: Array, t_s: float) -> bool:
-    """The probe at state x, settled on the constraints from the node's position; accelerations only when wanted."""
+def place(plant: Plant, node: Node, probe: Node, x: Array, t_s: float) -> bool:
+    """The probe at state x, put to rest on the constraints from the node's position."""
     z, f = plant.work.independent, len(plant.work.independent)
     for i in range(len(node.q)):
         probe.q[i], probe.qd[i] = node.q[i], node.qd[i]
@@ -53,10 +64,10 @@ def place(plant: Plant, force: Any, accelerations: bool, node: Node, probe: Node
         probe.q[z[k]], probe.qd[z[k]] = x[k], x[f + k]
     for k in range(len(node.theta)):
         probe.theta[k] = x[2 * f + k]
-    return settle(plant, force, probe, t_s) if accelerations else rest(plant, probe, t_s)
+    return rest(plant, probe, t_s)
 
 
-@inner
+@merged
 def keep(probe: Node, swarm: Swarm, i: int) -> None:
     """Store the probe as point i."""
     for j in range(len(probe.q)):
@@ -64,17 +75,32 @@ def keep(probe: Node, swarm: Swarm, i: int) -> None:
 
 
 @inner
-def put_mean(plant: Plant, force: Any, accelerations: bool, node: Node, x: Array, t_s: float) -> bool:
-    """The node at state x, settled; accelerations only when wanted."""
+def put_mean(plant: Plant, node: Node, x: Array, t_s: float) -> bool:
+    """The node at state x, at rest on the constraints; its accelerations are left alone."""
     z, f = plant.work.independent, len(plant.work.independent)
     for k in range(f):
         node.q[z[k]], node.qd[z[k]] = x[k], x[f + k]
     for k in range(len(node.theta)):
         node.theta[k] = x[2 * f + k]
-    return settle(plant, force, node, t_s) if accelerations else rest(plant, node, t_s)
+    return rest(plant, node, t_s)
 
 
-@inner
+@merged
+def regress(p: Points, w: Weights, L: Array, F: Array) -> None:
+    """F of statistical linearisation: (Σ w (X_i − x)(x_i − x₀)ᵀ) P⁻¹ of points x₀ ± spread · columns of L.
+
+    With the half differences of opposite points E this is F L = E; `smooth` then is the unscented RTS smoother.
+    """
+    n = len(F)
+    for i in range(n):
+        for k in range(n - 1, -1, -1):
+            s = w.other * w.spread * (p.X[1 + k, i] - p.X[1 + n + k, i])
+            for j in range(k + 1, n):
+                s -= F[i, j] * L[j, k]
+            F[i, k] = s / L[k, k]
+
+
+@merged
 def predict_ukf(
     plant: Plant,
     force: Any,
@@ -87,24 +113,35 @@ def predict_ukf(
     t_s: float,
     h: float,
 ) -> bool:
-    """Every point one step ahead; mean, covariance (or its factor) and the plant noise."""
+    """Every point one step ahead; mean, covariance (or its factor) and the plant noise. Leaves F in `linear`."""
     n = len(node.P)
     if s.square_root == 0 and not tidy(node.P, node.L, node.counts):
         return False
+    if len(node.theta) > 0:  # the noise of disturbances reaches z and zd within the step
+        linearise(plant, force, node, t_s, linear)
+        process_noise_exact(plant, h, linear)
+    else:
+        process_noise(plant, h, linear)
     write_state(plant, node, p.x)
     draw(p.x, node.L, s.weights.spread, p.T)
+    for j in range(len(node.q)):
+        linear.change[j] = 0.0
     for i in range(2 * n + 1):
-        if not (
-            place(plant, force, True, node, swarm.probe, p.T[i], t_s)
-            and step(plant, force, s.integrator, swarm.probe, t_s, h, rows.cost)
-        ):
+        ok = place(plant, node, swarm.probe, p.T[i], t_s)
+        if ok:
+            accelerate(plant, force, swarm.probe, t_s)
+            ok = step(plant, force, s.integrator, swarm.probe, t_s, h, linear.change, rows.cost)
+        if not ok:
             node.counts[FAILED_STEPS] += 1.0
             return False
         write_state(plant, swarm.probe, p.X[i])
         keep(swarm.probe, swarm, i)
+        if i == 0 and s.integrator == TRAPEZOIDAL:  # the other points go much as the first did
+            for j in range(len(node.q)):
+                linear.change[j] = swarm.probe.qdd[j] - plant.work.stage[16, j]
     mean_about_first(p.X, s.weights, p.x)
     deviations(p.X, p.x, p.T)
-    process_noise(plant, h, linear)
+    regress(p, s.weights, node.L, linear.F)
     if s.square_root == 1:
         for i in range(n):
             linear.Q[i, i] += 1e-30
@@ -119,7 +156,7 @@ def predict_ukf(
                 node.P[i, j] += linear.Q[i, j]
     for j in range(len(node.q)):
         node.q[j], node.qd[j], node.qdd[j] = swarm.q[0, j], swarm.qd[0, j], swarm.qdd[0, j]
-    return put_mean(plant, force, False, node, p.x, t_s + h)
+    return put_mean(plant, node, p.x, t_s + h)
 
 
 @inner
@@ -134,7 +171,7 @@ def from_factor(L: Array, P: Array) -> None:
             P[i, j], P[j, i] = s, s
 
 
-@inner
+@merged
 def correct_ukf(
     plant: Plant,
     force: Any,
@@ -160,8 +197,10 @@ def correct_ukf(
             return -1
         draw(p.x, node.L, s.weights.spread, p.X)
         for i in range(2 * n + 1):
-            if not place(plant, force, accelerations, node, swarm.probe, p.X[i], t_s):
+            if not place(plant, node, swarm.probe, p.X[i], t_s):
                 return -1
+            if accelerations:
+                accelerate(plant, force, swarm.probe, t_s)
             keep(swarm.probe, swarm, i)
     for i in range(2 * n + 1):
         for r in range(m):
@@ -187,9 +226,10 @@ def correct_ukf(
         from_factor(node.L, node.P)
     elif not tidy(node.P, node.L, node.counts):
         return -1
-    if not finite(p.x):
+    if not (finite(p.x) and put_mean(plant, node, p.x, t_s)):
         return -1
-    return verdict if put_mean(plant, force, True, node, p.x, t_s) else -1
+    accelerate(plant, force, node, t_s)
+    return verdict
 
 
 @njit
@@ -210,6 +250,9 @@ def run_ukf(
     h: float,
     out_x: Array,
     out_P: Array,
+    out_F: Array,
+    out_prior: Array,
+    out_P_prior: Array,
 ) -> int:
     """All steps of a grid inside the kernel, or one correction, as `run_ekf`."""
     steps, m = len(readings), len(readings[0])
@@ -218,6 +261,8 @@ def run_ukf(
         now = t_s + k * h
         if end == 0 and not predict_ukf(plant, force, s, node, linear, rows, p, swarm, now, h):
             return k
+        if len(out_F) == steps:
+            keep_prior(plant, node, linear, out_F[k], out_prior[k], out_P_prior[k])
         some = False
         for i in range(m):
             some = some or readings[k, i] == readings[k, i]

@@ -311,3 +311,28 @@ def generic_correct(
     for j in range(len(x)):
         x[j] = p.x[j]
     return verdict
+
+
+@njit
+def generic_cycle(
+    f: Any,
+    h: Any,
+    parameters: Array,
+    dt_s: float,
+    w: Weights,
+    p: Points,
+    x: Array,
+    P: Array,
+    L: Array,
+    Q: Array,
+    values: Array,
+    var: Array,
+    gate: float,
+    innovation: Array,
+    innovation_var: Array,
+    counts: Array,
+) -> int:
+    """Prediction and correction in one call: handing the arrays over costs as much as half of the mathematics."""
+    if not generic_predict(f, parameters, dt_s, w, p, x, P, L, Q, counts):
+        return -1
+    return generic_correct(h, parameters, w, p, x, P, L, values, var, gate, innovation, innovation_var, counts)

@@ -29,6 +29,7 @@ from hodograph.observers.linkages.config import (
 from hodograph.observers.linkages.truth import noise_of, truth_of
 from hodograph.observers.mechanism import MechanismEngine, Problem, Run
 from hodograph.observers.smoothing import smooth
+from hodograph.sensors import sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ def readings_of(case: Case, source: Source) -> Array:
     """What the observer gets: (steps, m), NaN where nothing is delivered; a step's noise is the same at all rates."""
     truth = truth_of(case.mechanism, case.config, source.reference)
     noise = noise_of(case.mechanism, source.reference, source.seed)
-    readings: Array = truth.clean[case.sensors] + truth.std[case.sensors] * noise
+    readings = sample(truth.sets[case.sensors], truth.clean[case.sensors], noise)
     readings[np.logical_not(delivered(case.rate_hz))] = np.nan
     return readings
 
@@ -149,5 +150,5 @@ def run_grid(cases: Iterable[Case], source: Source, *, as_published: bool = Fals
         yield from pool.map(one, wanted)
 
 
-SMOOTHED = ("force_ekf", "shaping_ekf", "gravity_ekf")
+SMOOTHED = ("force_ekf", "shaping_ekf", "gravity_ekf", "gravity_ukf")
 """Observers whose runs are also smoothed."""

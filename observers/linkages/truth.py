@@ -23,15 +23,16 @@ from hodograph.observers.linkages.config import (
     sensors_on,
     true_model,
 )
+from hodograph.sensors import SensorSet, ideal
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What really happened: z (steps, f), clean readings (steps, m) by sensor set, and the states for the bound."""
+    """What really happened: z (steps, f), the sensor sets with their ideal readings (steps, m), and the states."""
 
     z: Array
+    sets: dict[str, SensorSet]
     clean: dict[str, Array]
-    std: dict[str, float]
     states: tuple[State, ...]
 
 
@@ -47,9 +48,7 @@ def truth_of(mechanism: str, config: str, reference: Path | None = None) -> Trut
         near = state.q
         states.append(state)
     sets = {name: sensors_on(model, mechanism, name, configuration) for name in SENSORS}
-    clean = {name: np.array([s.h(x.q, x.qd, x.qdd) for x in states]) for name, s in sets.items()}
-    std = {name: float(s.table.var[0]) ** 0.5 for name, s in sets.items()}
-    return Truth(z, clean, std, tuple(states))
+    return Truth(z, sets, {name: ideal(rows, states) for name, rows in sets.items()}, tuple(states))
 
 
 def noise_of(mechanism: str, reference: Path | None, seed: int) -> Array:

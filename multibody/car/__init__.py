@@ -1,0 +1,38 @@
+"""The car: a vehicle file with hard points, the mechanism made of it, and what its suspension does.
+
+    vehicle = read_vehicle("xbw")                      # or the path of a TOML file
+    model = build(mechanism_of(vehicle))               # 67 coordinates, 14 degrees of freedom
+    wheel = CornerKinematics.of(vehicle, "fl")         # camber, toe, motion ratio over bump and rack
+
+Exported lazily, as `hodograph.multibody`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hodograph.multibody.car.forces import mechanism_of
+    from hodograph.multibody.car.kinematics import CornerKinematics, WheelPose
+    from hodograph.multibody.car.statics import StaticLoads, static_loads
+    from hodograph.multibody.car.vehicle import CORNERS, Vehicle, read_vehicle, shipped_vehicles
+
+_HOMES = {
+    "forces": ("mechanism_of",),
+    "kinematics": ("CornerKinematics", "WheelPose"),
+    "statics": ("StaticLoads", "static_loads"),
+    "vehicle": ("CORNERS", "Vehicle", "read_vehicle", "shipped_vehicles"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+__all__ = [
+    "CORNERS", "CornerKinematics", "StaticLoads", "Vehicle", "WheelPose", "mechanism_of", "read_vehicle",
+    "shipped_vehicles", "static_loads",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)

@@ -1,0 +1,235 @@
+"""A car that can be put on a road, settled, set in motion and driven; and what one wants to know of the drive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from hodograph.core.errors import MechanismError
+from hodograph.multibody.algebra import Array, place_at
+from hodograph.multibody.car.forces import mechanism_of
+from hodograph.multibody.car.statics import static_loads
+from hodograph.multibody.car.vehicle import CORNERS, Vehicle, read_vehicle
+from hodograph.multibody.kernels.rolling import FX, FY, FZ, RADIUS, ROLL, VX, VY
+from hodograph.multibody.kinematics import consistent
+from hodograph.multibody.model import Model, State, build
+from hodograph.multibody.road import Road
+from hodograph.multibody.stepper import Formulation, Integrator, Refresh, StepCost, StepOptions, Stepper, Trajectory
+
+STEP_S = 4e-3
+"""250 Hz, as the prototype's model ran."""
+
+REAL_TIME = StepOptions(
+    tolerance=1e-8, max_iterations=8, accepted_at_cap=1e-5, refresh=Refresh.EVERY_STEP, projection_tolerance=1e-7
+)
+"""Bounded work per step: at most eight iterations on one factor; a step that ends there is counted as capped."""
+
+SETTLED_MPS2, CREEPING_MPS2 = 1e-5, 1e-3
+STANDSTILL_BRAKE_PA = 5e6
+
+
+@dataclass(frozen=True, slots=True)
+class Drive:
+    """A drive in engineering terms; all arrays have one row per kept step.
+
+    `position_m` (k, 3) of the body origin, `velocity_mps` (k, 3) of the centre of gravity in ground axes, `body_mps`
+    (k, 3) the same in body axes, `rpy_rad` (k, 3), `rates_radps` (k, 3) about body axes, `acceleration_mps2` (k, 3) of
+    the centre of gravity in body axes; by wheel fl, fr, rl, rr (k, 4): forces in the road plane, loads, slip speeds.
+    """
+
+    t_s: Array
+    position_m: Array
+    velocity_mps: Array
+    body_mps: Array
+    rpy_rad: Array
+    rates_radps: Array
+    acceleration_mps2: Array
+    load_n: Array
+    force_x_n: Array
+    force_y_n: Array
+    slip_x_mps: Array
+    slip_y_mps: Array
+    spin_radps: Array
+    trajectory: Trajectory
+
+    @property
+    def beta_rad(self) -> Array:
+        """Sideslip angle of the centre of gravity, (k,)."""
+        return np.arctan2(self.body_mps[:, 1], self.body_mps[:, 0])
+
+    @property
+    def cost(self) -> StepCost:
+        """What the steps cost."""
+        return self.trajectory.cost
+
+    @property
+    def last(self) -> State:
+        """The state at the end, to go on from."""
+        return self.trajectory.last
+
+
+@dataclass(slots=True)
+class Car:
+    """A vehicle with its model and a stepper; not for two threads at once."""
+
+    vehicle: Vehicle
+    options: StepOptions = REAL_TIME
+    formulation: Formulation = Formulation.AUGMENTED_LAGRANGIAN
+    integrator: Integrator = Integrator.TRAPEZOIDAL
+    road: Road = field(default_factory=Road.flat)
+    model: Model = field(init=False)
+    stepper: Stepper = field(init=False, repr=False)
+    cg_m: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.model = build(mechanism_of(self.vehicle))
+        self.stepper = Stepper(self.model, self.formulation, self.integrator, self.options)
+        self.stepper.set_road(self.road)
+        self.cg_m = static_loads(self.vehicle).cg_m
+
+    @staticmethod
+    def of(vehicle: str | Path) -> Car:
+        """The car of a vehicle file, or of a shipped vehicle by name."""
+        return Car(read_vehicle(vehicle))
+
+    def on(self, road: Road) -> Car:
+        """The same car on another road."""
+        return Car(self.vehicle, self.options, self.formulation, self.integrator, road)
+
+    def settle(self, x_m: float = 0.0, y_m: float = 0.0, yaw_rad: float = 0.0, *, braked: bool = False) -> State:
+        """The car at rest on its road, in equilibrium; on a slope it needs its brakes.
+
+        Steps with the speed taken out again and again until nothing accelerates. Without brakes the tyres go on
+        creeping out of their side stresses by micrometres a second; that counts as rest.
+        """
+        for name in self.model.inputs:
+            self.stepper.set_input(name, STANDSTILL_BRAKE_PA if braked and name.startswith("brake") else 0.0)
+        state = self.stepper.repair(self._placed(x_m, y_m, yaw_rad))
+        body = [self.model.index(f"{name}.{axis}") for name in ("O", "ex", "ey", "ez") for axis in "xyz"]
+        worst = before = np.inf
+        for _ in range(60):
+            for _ in range(25):
+                now = self.stepper.run(state, STEP_S, 4).last
+                state = State(0.0, now.q, 0.7 * now.qd, 0.7 * now.qdd, now.multipliers, now.wheels)
+            rest = self._at_rest(state)
+            worst = float(np.abs(rest.qdd[body]).max())
+            if worst < SETTLED_MPS2 or (worst < CREEPING_MPS2 and worst > 0.9 * before):
+                return rest
+            before = worst
+        raise MechanismError(
+            f"{self.vehicle.name} does not come to rest on this road (still {worst:.2g} m/s²); settle it braked"
+        )
+
+    def _at_rest(self, state: State) -> State:
+        self.stepper.load_wheels(state)
+        model, work = self.model, self.stepper.work
+        return consistent(model, 0.0, state.q, np.zeros(model.n), work=work, force=self.stepper.force)
+
+    def _placed(self, x_m: float, y_m: float, yaw_rad: float) -> State:
+        """The design position moved to (x, y) with this yaw, standing upright on the road there."""
+        up = self.road.normal(x_m, y_m)
+        forward = np.array([np.cos(yaw_rad), np.sin(yaw_rad), 0.0])
+        forward = forward - (forward @ up) * up
+        forward /= np.linalg.norm(forward)
+        turn = np.column_stack([forward, np.cross(up, forward), up])
+        ground = np.array([x_m, y_m, float(self.road.height_m(x_m, y_m))])
+        q = self.model.start_q.copy()
+        for _, first in self._triples(self.model.mechanism.points):
+            q[first : first + 3] = turn @ self.model.start_q[first : first + 3] + ground
+        for _, first in self._triples(self.model.mechanism.vectors):
+            q[first : first + 3] = turn @ self.model.start_q[first : first + 3]
+        n, rows = self.model.n, self.model.rows
+        return State(0.0, q, np.zeros(n), np.zeros(n), np.zeros(rows))
+
+    def _triples(self, named: Mapping[str, object]) -> list[tuple[str, int]]:
+        names = self.model.names
+        return [(name, names.index(f"{name}.x")) for name in named if f"{name}.x" in names]
+
+    def moving(self, state: State, speed_mps: float) -> State:
+        """A settled state set in motion along the car's x axis, wheels rolling."""
+        index = self.model.index
+        forward = state.q[index("ex.x") : index("ex.x") + 3]
+        qd = np.zeros(self.model.n)
+        for _, first in self._triples(self.model.mechanism.points):
+            qd[first : first + 3] = speed_mps * forward
+        for k, name in enumerate(self.model.wheel_names):
+            tyre = self.vehicle.corner(name[:2]).axle.tyre
+            self.stepper.load_wheels(state)
+            share = tyre.dynamic_radius_share
+            loaded_m = self._radius_m(state, k)
+            qd[index(f"{name[:2]}_spin")] = speed_mps / (share * tyre.radius_m + (1.0 - share) * loaded_m)
+        self.stepper.load_wheels(state)
+        work = self.stepper.work
+        return consistent(self.model, state.t_s, state.q, qd, work=work, force=self.stepper.force)
+
+    def _radius_m(self, state: State, wheel: int) -> float:
+        from hodograph.multibody.kernels.rolling import rolling_forces
+
+        work = self.stepper.work
+        spare = np.zeros(self.model.n)
+        rolling_forces(self.model.tables.rolling, work.wheels, work.road, work.inputs, 0.0, state.q, state.qd, spare)
+        return float(work.wheels[wheel, RADIUS])
+
+    def schedule(self, controls: Mapping[str, Array], h_s: float = STEP_S) -> Array:
+        """Inputs for `drive` from their values at the end of each step, shape (steps, inputs, 3).
+
+        The rack's speed and acceleration come from a cubic spline through its values.
+        """
+        steps = len(next(iter(controls.values())))
+        table = np.zeros((steps, len(self.model.inputs), 3))
+        for name, values in controls.items():
+            k = self.model.input_index(name) - 1
+            table[:, k, 0] = values
+            if name == "rack_m" and steps > 1:
+                spline = CubicSpline(np.arange(steps) * h_s, values)
+                times = np.arange(steps) * h_s
+                table[:, k, 1], table[:, k, 2] = spline(times, 1), spline(times, 2)
+        return table
+
+    def drive(self, state: State, controls: Mapping[str, Array], h_s: float = STEP_S, every: int = 1) -> Drive:
+        """Drive from a state with the controls held in `schedule`'s form; one row of each control per step."""
+        table = self.schedule(controls, h_s)
+        return self.seen(self.stepper.run(state, h_s, len(table), every, table))
+
+    def seen(self, run: Trajectory) -> Drive:
+        """A trajectory in engineering terms."""
+        first = {name: self.model.index(f"{name}.x") for name in ("O", "ex", "ey", "ez")}
+        origin, ex, ey, ez = (run.q[:, i : i + 3] for i in first.values())
+        rates = {name: run.qd[:, i : i + 3] for name, i in first.items()}
+        speeds = {name: run.qdd[:, i : i + 3] for name, i in first.items()}
+        x, y, z = self.cg_m
+        velocity = rates["O"] + x * rates["ex"] + y * rates["ey"] + z * rates["ez"]
+        acceleration = speeds["O"] + x * speeds["ex"] + y * speeds["ey"] + z * speeds["ez"]
+        axes = np.stack([ex, ey, ez], axis=1)  # (k, axis, ground)
+        rpy = np.column_stack(
+            [np.arctan2(ey[:, 2], ez[:, 2]), -np.arcsin(np.clip(ex[:, 2], -1, 1)), np.arctan2(ex[:, 1], ex[:, 0])]
+        )
+        turn = np.column_stack([(rates["ey"] * ez).sum(1), (rates["ez"] * ex).sum(1), (rates["ex"] * ey).sum(1)])
+        order = [self.model.wheel_names.index(f"{corner}_wheel") for corner in CORNERS]
+        wheels = run.wheels[:, order]
+        spins = run.qd[:, [self.model.index(f"{corner}_spin") for corner in CORNERS]]
+        return Drive(
+            run.t_s, origin, velocity, np.einsum("kij,kj->ki", axes, velocity), rpy, turn,
+            np.einsum("kij,kj->ki", axes, acceleration), wheels[..., FZ], wheels[..., FX], wheels[..., FY],
+            wheels[..., VX] - wheels[..., ROLL], wheels[..., VY], spins, run,
+        )  # fmt: skip
+
+    def loads_n(self, state: State) -> Mapping[str, float]:
+        """Wheel loads in a state, by corner."""
+        self.stepper.load_wheels(state)
+        self._radius_m(state, 0)
+        names = self.model.wheel_names
+        return {c: float(self.stepper.work.wheels[names.index(f"{c}_wheel"), FZ]) for c in CORNERS}
+
+    def cg_position_m(self, state: State) -> Array:
+        """Centre of gravity of the whole car in its design shape, ground axes (3,)."""
+        i = self.model.index("O.x")
+        axes = np.column_stack([state.q[self.model.index(f"{e}.x") :][:3] for e in ("ex", "ey", "ez")])
+        return np.asarray(state.q[i : i + 3] + axes @ self.cg_m, dtype=np.float64)
+
+
+__all__ = ["REAL_TIME", "STEP_S", "Car", "Drive", "place_at"]

@@ -1,0 +1,198 @@
+"""Suspensions as data: hard points of the left side in the body axes, and the parts that hang on them.
+
+Every point is given in metres, x forward, y left, z up, origin in the middle of the rear axle at the height of the
+wheel centres. The right side is the mirror image.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from hodograph.multibody.algebra import Array
+
+Vec3 = tuple[float, float, float]
+FARTHEST_M = 10.0
+T = TypeVar("T")
+
+
+def require_positive(what: str, value: float) -> None:
+    """Raise `ValueError` when a quantity that must be positive is not."""
+    if not value > 0.0:
+        raise ValueError(f"{what} must be positive, got {value}")
+
+
+def require_left(part: object) -> None:
+    """Hard points (fields ending in `_m` with three numbers) must be on the left, in metres."""
+    for field in fields(part):  # type: ignore[arg-type]
+        value = getattr(part, field.name)
+        if not (field.name.endswith("_m") and isinstance(value, tuple) and len(value) == 3):
+            continue
+        if max(map(abs, value)) > FARTHEST_M:
+            raise ValueError(
+                f"{field.name} = {list(value)} is more than {FARTHEST_M:.0f} m away: are these millimetres?"
+            )
+        if value[1] < 0.0:
+            raise ValueError(f"{field.name} = {list(value)} lies on the right (y < 0); give the left side")
+
+
+def mirrored(point_m: Vec3) -> Vec3:
+    """The mirror image in the plane y = 0."""
+    return (point_m[0], -point_m[1], point_m[2])
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """A wishbone as a flat body through its three joints.
+
+    Its axes: origin at the front inner joint, x forward along the hinge (from the rear to the front inner joint), y
+    outboard in the plane of the arm, z normal to it. `cg_m` is (x, y) there, so x is negative between the joints.
+    Inertias are about the centre of gravity; Ixx + Iyy = Izz within 5 %. `product_kgm2` is ∫ xy dm.
+    """
+
+    mass_kg: float
+    cg_m: tuple[float, float]
+    inertia_kgm2: Vec3
+    product_kgm2: float = 0.0
+
+    def __post_init__(self) -> None:
+        require_positive("mass_kg", self.mass_kg)
+
+
+@dataclass(frozen=True, slots=True)
+class Knuckle:
+    """The wheel carrier with all that moves with it except the wheel (for a MacPherson strut: with the strut).
+
+    `cg_m` is measured from the wheel centre, all in the body axes. `products_kgm2` are ∫ xy dm, ∫ xz dm, ∫ yz dm.
+    """
+
+    mass_kg: float
+    cg_m: Vec3
+    inertia_kgm2: Vec3
+    products_kgm2: Vec3 = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        require_positive("mass_kg", self.mass_kg)
+
+
+@dataclass(frozen=True, slots=True)
+class Rod:
+    """A thin uniform rod: a tie rod or toe link."""
+
+    mass_kg: float
+
+    def __post_init__(self) -> None:
+        require_positive("mass_kg", self.mass_kg)
+
+
+@dataclass(frozen=True, slots=True)
+class DoubleWishbone:
+    """Two wishbones and a link. The link is the tie rod of a steered axle (inner end on the rack), else a toe link.
+
+    A link without `link` table has no mass.
+    """
+
+    lower_front_m: Vec3
+    lower_rear_m: Vec3
+    lower_ball_m: Vec3
+    upper_front_m: Vec3
+    upper_rear_m: Vec3
+    upper_ball_m: Vec3
+    link_inner_m: Vec3
+    link_outer_m: Vec3
+    lower_arm: Arm
+    upper_arm: Arm
+    knuckle: Knuckle
+    link: Rod | None = None
+    kind: Literal["double_wishbone"] = "double_wishbone"
+
+    def __post_init__(self) -> None:
+        require_left(self)
+        require_triangle("lower arm", self.lower_front_m, self.lower_rear_m, self.lower_ball_m)
+        require_triangle("upper arm", self.upper_front_m, self.upper_rear_m, self.upper_ball_m)
+
+    @property
+    def kingpin(self) -> tuple[Vec3, Vec3]:
+        """Two points of the axis that the wheel steers about, the lower one first."""
+        return self.lower_ball_m, self.upper_ball_m
+
+
+@dataclass(frozen=True, slots=True)
+class MacPherson:
+    """A lower arm, a link and a strut whose tube belongs to the knuckle and slides through the mount on the body.
+
+    The strut's axis runs from `strut_bottom_m` (any point of it at the knuckle) to `strut_top_m` (the mount).
+    """
+
+    lower_front_m: Vec3
+    lower_rear_m: Vec3
+    lower_ball_m: Vec3
+    strut_top_m: Vec3
+    strut_bottom_m: Vec3
+    link_inner_m: Vec3
+    link_outer_m: Vec3
+    lower_arm: Arm
+    knuckle: Knuckle
+    link: Rod | None = None
+    kind: Literal["macpherson"] = "macpherson"
+
+    def __post_init__(self) -> None:
+        require_left(self)
+        require_triangle("lower arm", self.lower_front_m, self.lower_rear_m, self.lower_ball_m)
+        if not self.strut_top_m[2] > self.strut_bottom_m[2] + 0.05:
+            raise ValueError("strut_top_m must lie at least 0.05 m above strut_bottom_m")
+
+    @property
+    def kingpin(self) -> tuple[Vec3, Vec3]:
+        """Two points of the axis that the wheel steers about, the lower one first."""
+        return self.lower_ball_m, self.strut_top_m
+
+
+Suspension = DoubleWishbone | MacPherson
+
+
+def require_triangle(what: str, front_m: Vec3, rear_m: Vec3, ball_m: Vec3) -> None:
+    """The hinge must run from back to front and the ball joint must stand off it."""
+    front, rear, ball = map(np.array, (front_m, rear_m, ball_m))
+    if not front[0] > rear[0] + 0.01:
+        raise ValueError(f"{what}: its front inner joint must lie ahead of the rear one (x forward)")
+    hinge = (front - rear) / np.linalg.norm(front - rear)
+    if np.linalg.norm(np.cross(hinge, ball - rear)) < 0.02:
+        raise ValueError(f"{what}: its ball joint lies on the hinge axis")
+
+
+def arm_axes(front_m: Vec3, rear_m: Vec3, ball_m: Vec3) -> Array:
+    """Axes of an arm in columns (3, 3): along the hinge forward, outboard in the plane, normal."""
+    front, rear, ball = map(np.array, (front_m, rear_m, ball_m))
+    x = (front - rear) / np.linalg.norm(front - rear)
+    y = ball - front - ((ball - front) @ x) * x
+    y = y / np.linalg.norm(y)
+    return np.column_stack([x, y, np.cross(x, y)])
+
+
+def mirror_points(part: T) -> T:
+    """The same part on the right: every hard point mirrored, knuckles with their inertia, arms as they are.
+
+    Arms are flat and described in axes of their own that mirror along with their joints.
+    """
+    changes: dict[str, Any] = {}
+    for field in fields(part):  # type: ignore[arg-type]
+        value = getattr(part, field.name)
+        if isinstance(value, Knuckle):
+            xy, xz, yz = value.products_kgm2
+            changes[field.name] = replace(value, cg_m=mirrored(value.cg_m), products_kgm2=(-xy, xz, -yz))
+        elif field.name.endswith("_m") and isinstance(value, tuple) and len(value) == 3:
+            changes[field.name] = mirrored(value)
+        elif is_dataclass(value) and not isinstance(value, Arm | Rod):
+            changes[field.name] = mirror_points(value)
+    return _unchecked(part, changes)
+
+
+def _unchecked(part: T, changes: dict[str, Any]) -> T:
+    """A copy with other values, without the checks of the left side."""
+    copy = object.__new__(type(part))
+    for field in fields(part):  # type: ignore[arg-type]
+        object.__setattr__(copy, field.name, changes.get(field.name, getattr(part, field.name)))
+    return copy
