@@ -117,7 +117,7 @@ class StepCost:
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """Recorded states: t_s (k,), q, qd, qdd (k, n), wheels (k, wheels, 21, see kernels/rolling.py).
+    """Recorded states: t_s (k,), q, qd, qdd (k, n), wheels (k, wheels, 19, see kernels/rolling.py).
 
     Also the last state and the cost of all steps.
     """
@@ -294,9 +294,7 @@ class Stepper:
     def newton_options(self) -> Array:
         """Numbers of the augmented Lagrangian as its kernels take them, (5,)."""
         o = self.options
-        return np.array(
-            [o.tolerance, o.max_iterations, _REFRESH[o.refresh], o.projection_tolerance, o.accepted_at_cap]
-        )
+        return np.array([o.tolerance, o.max_iterations, _REFRESH[o.refresh], o.projection_tolerance, o.accepted_at_cap])
 
     @property
     def independent(self) -> bool:

@@ -44,7 +44,8 @@ def test_steps_are_bounded_and_constraints_kept(drive: Drive) -> None:
 def test_loads_shift_outwards(car: Car, drive: Drive) -> None:
     k = int(np.argmax(drive.acceleration_mps2[:, 1]))
     fl, fr, rl, rr = drive.load_n[k]
-    assert fr > fl and rr > rl
+    assert fr > fl
+    assert rr > rl
     assert drive.load_n[k].sum() == pytest.approx(sum(car.loads_n(car.settle()).values()), rel=0.03)
 
 
@@ -56,4 +57,5 @@ def test_pictures_are_drawn(car: Car, drive: Drive, tmp_path: Path) -> None:
     plot_frames(car, drive, COURSE, tmp_path / "frames.png")
     assert all((tmp_path / name).stat().st_size > 20_000 for name in ("slalom.png", "frames.png"))
     rims = [line for part, line in frame_lines(car, drive.trajectory.q[0]) if part == "wheel"]
-    assert len(rims) == 4 and all(abs(rim[:-1, 2].min()) < 0.02 for rim in rims)
+    assert len(rims) == 4
+    assert all(abs(rim[:-1, 2].min()) < 0.02 for rim in rims)
