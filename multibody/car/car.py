@@ -150,7 +150,9 @@ class Car:
         return [(name, names.index(f"{name}.x")) for name in named if f"{name}.x" in names]
 
     def moving(self, state: State, speed_mps: float) -> State:
-        """A settled state set in motion along the car's x axis, wheels rolling."""
+        """A settled state set in motion along the car's x axis, wheels rolling, nobody steering, driving or braking."""
+        for name in self.model.inputs:  # else the rack would stand where the last drive left it
+            self.stepper.set_input(name, 0.0)
         index = self.model.index
         forward = state.q[index("ex.x") : index("ex.x") + 3]
         qd = np.zeros(self.model.n)

@@ -18,6 +18,8 @@ from hodograph.multibody.kernels.rolling import rolling_forces, rolling_tangents
 from hodograph.multibody.tables import Array, Tables, Work
 
 EVERY_ITERATION, EVERY_STEP, WHEN_SLOW = 0, 1, 2
+STALLED = 0.5
+"""A factor that reduces the moves of Newton by less than this is renewed also within its step."""
 
 
 @inlined_inner
@@ -191,7 +193,9 @@ def augmented_step(
         iterations += 1
         if iterations > 1:
             contraction = size / last
-            if contraction > 0.3 and refresh == WHEN_SLOW:
+            # A factor made while a brake still slid or a wheel was in the air may be far off where the step ends; kept
+            # to the end, it would let the iteration swing to and fro for ever.
+            if contraction > (0.3 if refresh == WHEN_SLOW else STALLED):
                 need = True
         if size <= tolerance or (contraction < 0.1 and 2.0 * contraction * size <= tolerance):
             converged = True

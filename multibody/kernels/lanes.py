@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from hodograph.multibody.compiling import inlined_inner, inner, njit
+from hodograph.multibody.kernels.augmented import STALLED
 from hodograph.multibody.kernels.constraints import SWITCH, set_guides
 from hodograph.multibody.kernels.loads import add_tangents, generalised_forces
 from hodograph.multibody.kernels.rolling import carry_states, rolling_forces, rolling_tangents
@@ -397,18 +398,18 @@ def step4(
     multiplier: Array,
     cost: Array,
 ) -> bool:
-    """One step of four states in place; the factor is made once, at the predicted positions."""
+    """One step of four states in place; the factor is made at the predicted positions, and again where it stalls."""
     rows, rhs, mu, phi, gap = tables.rows, work.rhs, work.mu, work.phi, work.gap
     quarter, per_h, per_h2 = 0.25 * h * h, 2.0 / h, 4.0 / (h * h)
     predict4(rows, work, t_s, h, q, qd, qdd, multiplier)
     for i in range(len(mu)):
         for lane in range(LANES):
             mu[i, lane] = quarter * multiplier[i, lane]
-    converged, last, iterations, size = False, 1e300, 0, 0.0
+    converged, last, iterations, size, need = False, 1e300, 0, 0.0, True
     while iterations < int(options[1]):
         evaluate4(rows, q, work.branch, work.guide, work.jac, phi)
         forces4(tables, work, force, t_s + h, h, q, qd)
-        if iterations == 0:
+        if need:
             add_mass4(tables.mass, tables.factor, q, work.w)
             tangents4(tables, work, h, q, qd)
             add_jacobian4(rows, tables.factor, work.jac, penalty, work.w)
@@ -416,6 +417,7 @@ def step4(
                 for lane in range(LANES):
                     work.jac0[a, lane] = work.jac[a, lane]
             factorise4(tables.factor, work.w)
+            need = False
         inertia4(tables.mass, q, qdd, quarter, work.force, rhs)
         subtract_transposed4(rows, work.jac, mu, work.ones, rhs)
         subtract_transposed4(rows, work.jac0, phi, penalty, rhs)
@@ -438,6 +440,7 @@ def step4(
             break
         if not size < 1e100:
             break
+        need = iterations > 1 and contraction > STALLED
         last = size
     if not converged and size <= options[4]:
         converged = True
