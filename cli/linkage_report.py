@@ -20,7 +20,7 @@ from hodograph.observers.linkages.truth import truth_of
 from hodograph.observers.mechanism import Problem
 from hodograph.observers.tools import observability, statistical_observability
 
-EVERY = 20  # steps between points of observability
+EVERY = 10  # steps between points of observability
 
 _COLOURS = tuple(
     f"tab:{name}" for name in ["blue", "orange", "green", "red", "purple", "brown", "pink", "gray", "olive", "cyan"]
@@ -121,22 +121,24 @@ def _draw_error(path: Path, scores: list[Score], source: Source) -> None:
 
 
 def _draw_observability(path: Path, scores: list[Score], source: Source) -> None:
-    """Solid: linearised along the true motion. Dashed: statistically, over the sigma points of a UKF on its way."""
+    """Linearised along the true motion, and statistically over the sigma points of a UKF at the slowest rate."""
     sets = [s for s in SENSORS if any(x.case.sensors == s for x in scores)]
-    figure, axes = _figure(1)
-    axis = axes[0][0]
-    for sensors, colour in zip(sets, _COLOURS, strict=False):
-        case = replace(next(s.case for s in scores if s.case.sensors == sensors), observer="ukf_tr")
+    rate_hz = min(s.case.rate_hz for s in scores)
+    figure, axes = _figure(len(sets))
+    for axis, sensors, colour in zip(axes[0], sets, _COLOURS, strict=False):
+        chosen = next(s.case for s in scores if s.case.sensors == sensors)
+        case = replace(chosen, observer="ukf_tr", rate_hz=rate_hz)
         states = truth_of(case.mechanism, case.config, source.reference).states[EVERY - 1 :: EVERY]
         t_s = [s.t_s for s in states]
         problem = problem_of(case)
         values = [observability(problem.model, problem.sensors, state) for state in states]
-        axis.plot(t_s, values, color=colour, label=f"{sensors}, linearised")
-        axis.plot(t_s, _statistical(case, source, states), "--", color=colour, label=f"{sensors}, UKF")
-    axis.set_xlabel("time, s")
-    axis.set_ylabel("log10 condition, local observability")
-    axis.set_title(f"{scores[0].case.mechanism}, {max(s.case.rate_hz for s in scores)} Hz")
-    axis.legend(fontsize=7)
+        axis.plot(t_s, values, color=colour, lw=2.5, alpha=0.6, label="linearised, true motion")
+        axis.plot(t_s, _statistical(case, source, states), "k--", lw=0.9, label=f"statistical, UKF at {rate_hz} Hz")
+        axis.set_ylim(-0.1, max(1.0, axis.get_ylim()[1]))
+        axis.set_title(f"{case.mechanism}, {sensors}")
+        axis.set_xlabel("time, s")
+        axis.set_ylabel("log10 condition, local observability")
+        axis.legend(fontsize=7, loc="upper right")
     _save(figure, path)
 
 

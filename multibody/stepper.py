@@ -117,7 +117,7 @@ class StepCost:
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """Recorded states: t_s (k,), q, qd, qdd (k, n), wheels (k, wheels, 21, see kernels/rolling.py).
+    """Recorded states: t_s (k,), q, qd, qdd (k, n), wheels (k, wheels, 19, see kernels/rolling.py).
 
     Also the last state and the cost of all steps.
     """
@@ -281,9 +281,7 @@ class Stepper:
             )
         if self.formulation is Formulation.AUGMENTED_LAGRANGIAN:
             penalty = tables.factor.penalty if o.penalty is None else np.full(self.model.rows, o.penalty * h_s**2 / 4)
-            options = np.array(
-                [o.tolerance, o.max_iterations, _REFRESH[o.refresh], o.projection_tolerance, o.accepted_at_cap]
-            )
+            options = self.newton_options()
             return run_augmented(tables, work, self.force, options, penalty, s.t_s, h_s, done, steps, every, *arrays)
         zeta, omega = o.baumgarte
         options = np.array(
@@ -292,6 +290,11 @@ class Stepper:
         )  # fmt: skip
         weights = _TABLEAUS[self.integrator]
         return run_explicit(tables, work, self.force, options, weights, s.t_s, h_s, done, steps, every, *arrays)
+
+    def newton_options(self) -> Array:
+        """Numbers of the augmented Lagrangian as its kernels take them, (5,)."""
+        o = self.options
+        return np.array([o.tolerance, o.max_iterations, _REFRESH[o.refresh], o.projection_tolerance, o.accepted_at_cap])
 
     @property
     def independent(self) -> bool:

@@ -150,14 +150,14 @@ class Work(NamedTuple):
     reduced: Array  # (f, f)
     reduced_rhs: Array  # (f,)
     independent: Index  # (f,)
-    wheels: Array  # (wheels, 21) states, forces and motion of the wheels, see kernels/rolling.py
+    wheels: Array  # (wheels, 19) states, forces and motion of the wheels, see kernels/rolling.py
     road: Array  # (features, ROAD_WIDTH)
     clock: Array  # (1,) when the states of the wheels were true
     probe: Array  # (4, n) spare, for differences of the rolling forces
     control: Array  # (8,) what a method remembers between steps: contraction, drift control, …
 
 
-WHEEL_WIDTH, WHEEL_STATES = 21, 5
+WHEEL_WIDTH, WHEEL_STATES = 19, 3
 
 FRESH = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1e300)
 """Work.control of a method that has not stepped yet."""
@@ -203,7 +203,7 @@ class LaneWork(NamedTuple):
     one_q: Array
     one_qd: Array
     one_w: Array  # (size,)
-    wheels: Array  # (4, wheels, 21)
+    wheels: Array  # (4, wheels, 19)
     road: Array
     before: Array  # (n, 4) accelerations of the step before, for the predictor
     control: Array  # (2,) size and end of the last step

@@ -203,6 +203,8 @@ class CekfFamily(Family):
 class PublishedCekfFamily(Family):
     """The continuous EKF as published."""
 
+    traced = False
+
     def __init__(self, problem: Problem, recipe: PublishedCekf, force: Any) -> None:
         super().__init__(problem, force)
         self.riccati, self.trial = make_riccati(len(self.node.P)), _copy(self.node)
@@ -219,7 +221,9 @@ class PublishedCekfFamily(Family):
 
 
 class DependentFamily(Family):
-    """Filters on all coordinates; the node keeps the core of their covariance."""
+    """Filters on all coordinates; the node keeps the core of their covariance, and there is no F of that."""
+
+    traced = False
 
     def __init__(self, problem: Problem, recipe: Dependent, gate: float, force: Any) -> None:
         super().__init__(problem, force)

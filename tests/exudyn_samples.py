@@ -1,8 +1,8 @@
 """The car again, in exudyn: rigid bodies with Euler parameters, joints between them, laws of force written anew.
 
 Built from what the vehicle file says (masses, inertias, hard points, curves), not from our mechanism: every arm, link,
-knuckle and wheel is a rigid body about its own centre of gravity; arms hang on hinges, knuckles on ball joints, the strut
-slides in a joint that holds two translations. Only the preload of the springs comes from our statics. The road has no
+knuckle and wheel is a rigid body about its own centre of gravity; arms hang on hinges, knuckles on ball joints, struts
+slide in a joint that holds two translations. Only the preload of the springs comes from our statics. The road has no
 friction, as under the floating pans of a shaker rig.
 """
 
@@ -288,15 +288,15 @@ class ExudynCar:
 
     def run(self, h_s: float, steps: int, every: int = 1) -> dict[str, Array]:
         """Positions (k, 3) of what is watched (wheel centres; front, rear and left of the chassis) over time."""
-        settings = self.exu.SimulationSettings()
-        time = settings.timeIntegration
-        time.numberOfSteps, time.endTime, time.verboseMode = steps, h_s * steps, 0
-        time.generalizedAlpha.spectralRadius = 0.9
-        time.newton.relativeTolerance, time.newton.absoluteTolerance = 1e-8, 1e-9
-        settings.solutionSettings.writeSolutionToFile = False
-        settings.solutionSettings.sensorsWritePeriod = h_s * every
-        settings.displayStatistics = False
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
+            warnings.simplefilter("ignore", DeprecationWarning)  # exudyn renames its settings and keeps the old names
+            settings = self.exu.SimulationSettings()
+            time = settings.timeIntegration
+            time.numberOfSteps, time.endTime, time.verboseMode = steps, h_s * steps, 0
+            time.generalizedAlpha.spectralRadius = 0.9
+            time.newton.relativeTolerance, time.newton.absoluteTolerance = 1e-8, 1e-9
+            settings.solutionSettings.writeSolutionToFile = False
+            settings.solutionSettings.sensorsWritePeriod = h_s * every
+            settings.displayStatistics = False
             self.mbs.SolveDynamic(settings)
         return {name: np.array(self.mbs.GetSensorStoredData(s))[:, 1:4] for name, s in self.sensors.items()}

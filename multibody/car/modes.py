@@ -17,7 +17,6 @@ from hodograph.multibody.algebra import Array
 from hodograph.multibody.car.car import Car
 from hodograph.multibody.car.vehicle import CORNERS
 from hodograph.multibody.columns import TYRE_FRICTION, TYRE_ROLLING_RESISTANCE
-from hodograph.multibody.compiling import NO_FORCE
 from hodograph.multibody.kernels import dynamics
 from hodograph.multibody.kinematics import POSITION_TOLERANCE
 from hodograph.multibody.tables import Tables, Work
@@ -79,6 +78,7 @@ class _Linear:
         rolling = car.model.tables.rolling._replace(tyre=tyre)
         self.tables: Tables = car.model.tables._replace(rolling=rolling)
         self.work: Work = car.model.work()
+        self.force = car.stepper.force
         self.q = car.model.start_q.copy()
         self.name = car.vehicle.name
         self.cg_m = car.cg_m
@@ -95,7 +95,7 @@ class _Linear:
         dynamics.velocity_problem(tables, work, qd)
         qdd, multipliers = np.zeros(self.model.n), np.zeros(self.model.rows)
         work.wheels[:], work.clock[0] = 0.0, 0.0
-        dynamics.matrix_r(tables, work, NO_FORCE, 0.0, q, qd, qdd, multipliers)
+        dynamics.matrix_r(tables, work, self.force, 0.0, q, qd, qdd, multipliers)
         return np.asarray(qdd[work.independent], dtype=np.float64)
 
     def matrices(self, z: Array) -> tuple[Array, Array]:

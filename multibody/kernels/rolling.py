@@ -22,10 +22,10 @@ from hodograph.multibody.kernels.road import road_at
 from hodograph.multibody.kernels.tyre import tyre_force
 from hodograph.multibody.tables import Array, Rolling, Tables, Work
 
-# Columns of Work.wheels. The first five are states at the start of a step (deflections, wind-up of the brake, slip
-# velocities), the next three are deflections and wind-up at the moment of the last evaluation.
-X0, Y0, WIND0, SLIP_X0, SLIP_Y0, X1, Y1, WIND1 = 0, 1, 2, 3, 4, 5, 6, 7
-FZ, FX, FY, MZ, VX, VY, ROLL, CAMBER, RADIUS, BRAKE, DRIVE, DRAG, BRAKE_SLOPE = range(8, 21)
+# Columns of Work.wheels. The first three are states at the start of a step (deflections, wind-up of the brake), the
+# next three the same at the moment of the last evaluation.
+X0, Y0, WIND0, X1, Y1, WIND1 = 0, 1, 2, 3, 4, 5
+FZ, FX, FY, MZ, VX, VY, ROLL, CAMBER, RADIUS, BRAKE, DRIVE, DRAG, BRAKE_SLOPE = range(6, 19)
 NO_TYRE = -1.0
 PROBE_MPS = 1e-4
 
@@ -339,7 +339,6 @@ def carry_states(wheels: Array) -> None:
     """What the last evaluation left becomes the start of the next step."""
     for k in range(len(wheels)):
         wheels[k, X0], wheels[k, Y0], wheels[k, WIND0] = wheels[k, X1], wheels[k, Y1], wheels[k, WIND1]
-        wheels[k, SLIP_X0], wheels[k, SLIP_Y0] = wheels[k, VX] - wheels[k, ROLL], wheels[k, VY]
 
 
 @njit

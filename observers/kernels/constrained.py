@@ -14,7 +14,7 @@ from __future__ import annotations
 from math import cos, exp, sin
 from typing import Any, NamedTuple
 
-from hodograph.multibody.compiling import inner
+from hodograph.multibody.compiling import inner, merged
 from hodograph.multibody.kernels.constraints import choose_branches, rates
 from hodograph.multibody.kernels.dynamics import configure
 from hodograph.multibody.tables import Array
@@ -95,7 +95,7 @@ def widen(core: Array, wide: Wide, out: Array) -> None:
             out[i, j] = out[j, i] = s
 
 
-@inner
+@merged
 def narrow(plant: Plant, P: Array, n: int, core: Array) -> None:
     """core = the rows and columns of z, zd and θ of P."""
     z, f = plant.work.independent, len(plant.work.independent)
@@ -131,7 +131,7 @@ def violation(plant: Plant, node: Node, t_s: float) -> float:
     return norm
 
 
-@inner
+@merged
 def constraint_row(plant: Plant, node: Node, i: int, of_rate: int, row: Array) -> float:
     """row = dΦ_i/dx or dΦ_dot_i/dx after `violation`, all zero for an idle row; returns the value."""
     rows, work, n = plant.tables.rows, plant.work, len(node.q)

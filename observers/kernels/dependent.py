@@ -6,9 +6,10 @@ sensors and constraints together, iterated from the prior. See `constrained` for
 
 from __future__ import annotations
 
+from math import exp
 from typing import Any
 
-from hodograph.multibody.compiling import inner, njit
+from hodograph.multibody.compiling import inner, merged, njit
 from hodograph.multibody.kernels.constraints import choose_branches
 from hodograph.multibody.kernels.dynamics import lagrange
 from hodograph.multibody.tables import Array
@@ -38,7 +39,7 @@ FULL_STEPS = 5  # then steps are halved
 SECOND_ORDER = 0.5
 
 
-@inner
+@merged
 def heun(plant: Plant, force: Any, node: Node, linear: Linear, wide: Wide, t_s: float, h: float) -> None:
     """q and qd one step on: forward Euler, accelerations there, then the mean of both derivatives."""
     tables, work, n = plant.tables, plant.work, len(node.q)
@@ -54,7 +55,7 @@ def heun(plant: Plant, force: Any, node: Node, linear: Linear, wide: Wide, t_s: 
         node.qd[i] = wide.x[n + i] + 0.5 * h * (wide.row[i] + node.qdd[i])
 
 
-@inner
+@merged
 def predict_dependent(
     plant: Plant, force: Any, node: Node, linear: Linear, P: Array, rows: Rows, wide: Wide, t_s: float, h: float
 ) -> bool:
@@ -79,7 +80,7 @@ def predict_dependent(
         for j in range(len(P)):
             wide.F[i, j] += 0.5 * h * (wide.F[n + i, j] - (1.0 if j == n + i else 0.0))
     for k in range(len(node.theta)):
-        stays = 1.0 - plant.decay[k] * h + 0.5 * (plant.decay[k] * h) ** 2
+        stays = exp(-plant.decay[k] * h)
         wide.F[2 * n + k, 2 * n + k] = stays
         node.theta[k] *= stays
     propagate(wide.F, P, wide.Q, wide.spare)
@@ -142,7 +143,7 @@ def reads_accelerations(sensors: SensorTable, first: int, end: int) -> bool:
     return found
 
 
-@inner
+@merged
 def doubt(
     plant: Plant,
     force: Any,
@@ -189,7 +190,7 @@ def doubt(
     lean(plant, force, node, linear, wide, with_qdd, t_s)
 
 
-@inner
+@merged
 def reread(sensors: SensorTable, first: int, end: int, node: Node, P: Array, rows: Rows, wide: Wide) -> None:
     """The readings once more with the linearisation at the node; rows.dx starts as prior minus node."""
     for i in range(first, end):
@@ -203,7 +204,7 @@ def reread(sensors: SensorTable, first: int, end: int, node: Node, P: Array, row
             rows.dx[j] += rows.K[j] * y
 
 
-@inner
+@merged
 def iterate(
     plant: Plant,
     force: Any,
@@ -246,7 +247,7 @@ def iterate(
     return finite(node.q) and finite(node.qd)
 
 
-@inner
+@merged
 def correct_dependent(
     plant: Plant,
     force: Any,
