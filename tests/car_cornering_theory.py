@@ -79,7 +79,7 @@ def axle_side(vehicle: Vehicle, corner: str, load_n: float) -> AxleSide:
 
 
 def _wheel_rate(vehicle: Vehicle, corner: str, poses: tuple[WheelPose, WheelPose, WheelPose]) -> float:
-    """Slope of the force that spring and bar bring to the contact: −d/db (F dl/db), the bar against its mirror image."""
+    """Slope of the force of spring and bar at the contact: −d/db (F dl/db), the bar against its mirror image."""
     axle = vehicle.corner(corner).axle
     lengths = np.array([p.spring_m for p in poses])
     slope = (lengths[0] - lengths[2]) / (2.0 * STEP_M)
