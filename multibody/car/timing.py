@@ -13,7 +13,7 @@ from hodograph.multibody.kernels.lanes import run4
 from hodograph.multibody.tables import Array, LaneWork, Tables, Work
 
 THREAD_CLOCK = 3  # CLOCK_THREAD_CPUTIME_ID of Linux
-clock_gettime = types.ExternalFunction("clock_gettime", types.intc(types.intc, types.uintp))
+clock_gettime: Any = types.ExternalFunction("clock_gettime", types.intc(types.intc, types.uintp))
 
 
 @inner
