@@ -171,7 +171,9 @@ class Car:
 
         work = self.stepper.work
         spare = np.zeros(self.model.n)
-        rolling_forces(self.model.tables.rolling, work.wheels, work.road, work.inputs, 0.0, state.q, state.qd, spare)
+        rolling_forces(
+            self.model.tables.rolling, work.wheels, work.road, work.inputs, 0.0, state.q, state.qd, spare
+        )
         return float(work.wheels[wheel, RADIUS])
 
     def schedule(self, controls: Mapping[str, Array], h_s: float = STEP_S) -> Array:
@@ -208,7 +210,9 @@ class Car:
         rpy = np.column_stack(
             [np.arctan2(ey[:, 2], ez[:, 2]), -np.arcsin(np.clip(ex[:, 2], -1, 1)), np.arctan2(ex[:, 1], ex[:, 0])]
         )
-        turn = np.column_stack([(rates["ey"] * ez).sum(1), (rates["ez"] * ex).sum(1), (rates["ex"] * ey).sum(1)])
+        turn = np.column_stack(
+            [(rates["ey"] * ez).sum(1), (rates["ez"] * ex).sum(1), (rates["ex"] * ey).sum(1)]
+        )
         order = [self.model.wheel_names.index(f"{corner}_wheel") for corner in CORNERS]
         wheels = run.wheels[:, order]
         spins = run.qd[:, [self.model.index(f"{corner}_spin") for corner in CORNERS]]
