@@ -147,7 +147,7 @@ class UkfFamily(Family):
             int(recipe.steps), int(recipe.reuse), int(recipe.square_root), gate, recipe.weights(size)
         )
         # weights of 1/α² magnify what the fixed-point iteration leaves: points that lie close need it done to the end
-        self.plant.explicit[0] = max(FIXED_POINT_TOLERANCE * recipe.alpha**2, 1e-12)
+        self.plant.explicit[0] = max(FIXED_POINT_TOLERANCE * recipe.alpha**2, 1e-13)
         self.points = make_points(size, len(problem.sensors.rows))
         shape = (2 * size + 1, problem.model.n)
         probe = _copy(self.node)
