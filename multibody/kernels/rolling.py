@@ -28,6 +28,9 @@ X0, Y0, WIND0, X1, Y1, WIND1 = 0, 1, 2, 3, 4, 5
 FZ, FX, FY, MZ, VX, VY, ROLL, CAMBER, RADIUS, BRAKE, DRIVE, DRAG, BRAKE_SLOPE = range(6, 19)
 NO_TYRE = -1.0
 PROBE_MPS = 1e-4
+TOUCH_M = 2e-3
+"""Over this depth the damping of a tyre comes in: at once, the load of a wheel that touches down would jump, and no
+implicit step could end there."""
 
 
 @inlined_inner
@@ -106,7 +109,7 @@ def tyre_forces(
     sinking = -(vx3 * nx + vy3 * ny + vz3 * nz) / max(ux * nx + uy * ny + uz * nz, 1e-3)
     fz = 0.0
     if depth > 0.0:
-        fz = max(0.0, par[TYRE_STIFFNESS] * depth + par[TYRE_DAMPING] * sinking)
+        fz = max(0.0, par[TYRE_STIFFNESS] * depth + par[TYRE_DAMPING] * min(1.0, depth / TOUCH_M) * sinking)
     vx, vy = vx3 * ex + vy3 * ey + vz3 * ez, vx3 * tx + vy3 * ty + vz3 * tz
     rolling_m = par[TYRE_RADIUS] - (1.0 - par[TYRE_DYNAMIC_SHARE]) * max(depth, 0.0)
     roll = rolling_m * qd[spin]
@@ -258,7 +261,10 @@ def tyre_tangent(
     dxy = 0.5 * scale * ((fy - fy1) + (fx - fx2))
     bound = 0.9 * (dxx * dyy) ** 0.5
     dxy = min(max(dxy, -bound), bound)
-    dzz = of_position * par[TYRE_STIFFNESS] + of_velocity * par[TYRE_DAMPING]
+    touch = min(1.0, (par[TYRE_RADIUS] - r) / TOUCH_M)
+    dzz = of_position * par[TYRE_STIFFNESS] + of_velocity * par[TYRE_DAMPING] * touch
+    if 0.0 < touch < 1.0:
+        dzz += of_position * max(0.0, fz / (touch * TOUCH_M) - par[TYRE_STIFFNESS])
     # D = dxx e eᵀ + dyy t tᵀ + dxy (e tᵀ + t eᵀ) + dzz n nᵀ in ground axes, and g = D e
     d00 = dxx * ex * ex + dyy * tx * tx + 2.0 * dxy * ex * tx + dzz * nx * nx
     d11 = dxx * ey * ey + dyy * ty * ty + 2.0 * dxy * ey * ty + dzz * ny * ny
