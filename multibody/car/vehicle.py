@@ -344,6 +344,11 @@ class Vehicle:
         """Distance of the axles along x."""
         return self.front.wheel_centre_m[0]
 
+    def braking_nm_per_pa(self, at_pa: float = 2e6) -> float:
+        """Brake torque of all wheels together per pressure in all lines, a secant at `at_pa`; 0 without brakes."""
+        brakes = [axle.brake for axle in (self.front, self.rear) if axle.brake is not None]
+        return sum(2.0 * brake.torque_nm(at_pa) for brake in brakes) / at_pa
+
     def corner(self, name: str) -> Corner:
         """One of fl, fr, rl, rr in its own place."""
         if name not in CORNERS:
