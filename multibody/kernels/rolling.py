@@ -2,8 +2,8 @@
 
 Every wheel is a thin disc that touches the road in one point C of its plane. The forces there act on the carrier's
 point and side vectors and on the spin: with C = W − r (α a + β b) carried by the knuckle, Q_W = F, Q_a = −rα F,
-Q_b = −rβ F, Q_spin = −r F_x. Tyre deflections and the wind-up of the brakes are states of a step: they start from what
-the last step left, and the law of the tyre solves them analytically up to the moment asked for (seed 002, §5.3.2).
+Q_b = −rβ F, Q_spin = −r_D F_x. Tyre deflections and the wind-up of the brakes are states of a step: they start from
+what the last step left, and the law of the tyre solves them analytically up to the moment asked for (seed 002, §5.3.2).
 """
 
 from __future__ import annotations
@@ -126,8 +126,11 @@ def tyre_forces(
         push3(out, w, 1.0, gx, gy, gz)
         push3(out, a, -r * alpha, gx, gy, gz)
         push3(out, b, -r * beta, gx, gy, gz)
-        out[spin] -= r * fx + drag - mz * dot3(q, y, nx, ny, nz)
-        turn(out, q, a, b, -drag)
+        # The belt carries the force round the wheel at the rolling radius: with the loaded one alone a driven wheel
+        # would give more power to the road than it takes from the shaft.
+        back = drag + (rolling_m - r) * fx
+        out[spin] -= r * fx + back - mz * dot3(q, y, nx, ny, nz)
+        turn(out, q, a, b, -back)
         for i in (y, a, b):
             twist(out, q, i, mz * nx, mz * ny, mz * nz)
     row[DRAG] = drag
@@ -274,6 +277,7 @@ def tyre_tangent(
     d12 = dxx * ey * ez + dyy * ty * tz + dxy * (ey * tz + ty * ez) + dzz * ny * nz
     gx, gy, gz = dxx * ex + dxy * tx, dxx * ey + dxy * ty, dxx * ez + dxy * tz
     ca, cb = -r * dot3(q, a, ux, uy, uz), -r * dot3(q, b, ux, uy, uz)
+    rolling_m = par[TYRE_RADIUS] - (1.0 - par[TYRE_DYNAMIC_SHARE]) * max(par[TYRE_RADIUS] - r, 0.0)
     dest = rolling.dest[k]
     for block in range(6):  # pairs of (W, a, b): WW, Wa, Wb, aa, ab, bb
         left = 1.0 if block < 3 else (ca if block < 5 else cb)
@@ -291,11 +295,11 @@ def tyre_tangent(
             w[dest[at + 6]] += c * d02
             w[dest[at + 7]] += c * d12
     for part in range(3):
-        c = -r * (1.0 if part == 0 else (ca if part == 1 else cb))
+        c = -rolling_m * (1.0 if part == 0 else (ca if part == 1 else cb))
         w[dest[54 + 3 * part]] += c * gx
         w[dest[55 + 3 * part]] += c * gy
         w[dest[56 + 3 * part]] += c * gz
-    w[dest[63]] += r * r * dxx
+    w[dest[63]] += rolling_m * rolling_m * dxx
 
 
 @njit
