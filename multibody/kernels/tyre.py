@@ -65,7 +65,7 @@ AT_REST_MPS = 1e-6
 LEAST_SHARE = 1e-3
 """Of sliding; above zero because the solution divides by the rate."""
 
-LOCKED, LOCKS = 0.03, 3.0
+LOCKED, LOCKS = 0.03, 5.0
 """Share of the slip velocity below which rolling does not count, from this slip on (in full from twice of it)."""
 
 ALIKE = 1e-9
