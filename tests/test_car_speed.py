@@ -37,7 +37,7 @@ def car() -> Car:
 
 @pytest.fixture(scope="module")
 def drive(car: Car) -> Drive:
-    return car.drive(car.settle(), stop_and_go(car))
+    return car.drive(car.settle(braked=True), stop_and_go(car))
 
 
 def test_the_manoeuvre_goes_stops_goes_and_stops(drive: Drive) -> None:
