@@ -100,7 +100,7 @@ class StepTimes:
 
 def step_times(car: Car, rounds: int = 5) -> StepTimes:
     """Drive the manoeuvre `rounds` times after one to warm up; raises when a constraint is left by more than 1e-8 m."""
-    start, schedule = car.settle(), car.schedule(stop_and_go(car))
+    start, schedule = car.settle(braked=True), car.schedule(stop_and_go(car))
     took = np.empty((rounds + 1, len(schedule)))
     iterations = np.empty(len(schedule))
     for k in range(rounds + 1):
@@ -148,7 +148,7 @@ def sigma57_ms(car: Car, moments: int = 8, rounds: int = 15) -> Array:
     15 groups of four lanes, three lanes of the last one idle copies. Each step starts anew from its states, as sigma
     points of a filter do: there is no step before it to extrapolate from.
     """
-    schedule, state, at = car.schedule(stop_and_go(car)), car.settle(), 0
+    schedule, state, at = car.schedule(stop_and_go(car)), car.settle(braked=True), 0
     took = np.empty((moments, rounds))
     for k, until in enumerate(np.linspace(0.1, 0.95, moments)):
         steps = round(until * len(schedule)) - at
