@@ -10,11 +10,7 @@ from __future__ import annotations
 
 import functools
 import os
-import resource
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from math import pi
@@ -84,18 +80,6 @@ def _unscented() -> None:
             f"\nUKF, 28 states, 57 points, 14 rows (best of all rounds): ours {timings.ours_us:.1f} us, "
             f"filterpy {timings.theirs_us:.0f} us, {timings.ratio:.1f} times (target >= 15)"
         )
-
-
-def _compiling() -> None:
-    """First-ever compile of the filter families with all they call, in a fresh process; its CPU time."""
-    code = "from hodograph.observers.warm_up import warm_up_jobs\nfor _, job in warm_up_jobs(): job()"
-    with tempfile.TemporaryDirectory() as cache:
-        for title in ("compile of the filter families, cold", "the same, cached start"):
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "NUMBA_CACHE_DIR": cache})
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-            print(f"{title:<38}{cpu_s:>7.1f} s CPU")
 
 
 def _grid(reference: Path | None) -> None:
@@ -174,7 +158,6 @@ def main() -> None:
     """Print all tables."""
     _ten_seconds()
     _unscented()
-    _compiling()
     _grid(_reference())
     _better(_reference())
 
