@@ -111,7 +111,7 @@ def _better(reference: Path | None) -> None:
 What was tuned on what: the noise of force_ekf, shaping_ekf, gravity_ukf and gravity_ekf, and the choice of forces on
 points, were settled on streams of our own (seeds 1000 to 1019, both configurations, all nine cells together, one tuning
 for all rows; `python -m benchmarks observer_tuning`). The streams below are seeds 200 to 219 and the reference stream;
-nothing was changed after they were scored.
+no tuning was changed after they were scored.
 
 four-bar, high error; each line has encoder, gyroscope on coupler, on crank, each at 200/50/10 Hz""")
     for config in CONFIGS:
