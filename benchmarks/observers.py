@@ -62,7 +62,10 @@ def _cpu_ms(work: Callable[[], object]) -> float:
 def _ten_seconds() -> None:
     print(f"{'four-bar, encoder 200 Hz, 10 s':<34}{'median ms':>10}{'min ms':>10}   target")
     targets = {"error_ekf": 20.0, "ukf_fe": 100.0, "ukf_tr": 100.0}
-    names = ("dekf", "error_ekf", "error_ekf_ej", "error_ekf_fe", "ukf_fe", "ukf_tr", "srukf", "cekf", *OURS)
+    names = (
+        "dekf", "error_ekf", "error_ekf_ej", "error_ekf_fe", "ukf_fe", "ukf_tr", "srukf", "cekf", "sckf", "diekf_pm",
+        *OURS,
+    )  # fmt: skip
     for name in names:
         case = Case("fourbar", "encoder_crank", name, 200, "high")
         readings, problem = readings_of(case, Source()), problem_of(case)

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from math import exp, inf, log
+from collections.abc import Sequence
+from dataclasses import replace
+from math import exp, log, nan
 from pathlib import Path
 
 import numpy as np
 
-from hodograph.core.errors import MissingExtraError
+from hodograph.core.errors import MechanismError, MissingExtraError
+from hodograph.core.frames import Array
+from hodograph.multibody.kinematics import from_independent
+from hodograph.multibody.model import State
 from hodograph.observers.linkages.bound import bound_rad
-from hodograph.observers.linkages.config import PRIOR_STD, RATES_HZ, SENSORS, STEP_S, recipe_for
-from hodograph.observers.linkages.grid import Case, Score, Source, problem_of, readings_of
+from hodograph.observers.linkages.config import PRIOR_STD, RATES_HZ, SENSORS, STEP_S
+from hodograph.observers.linkages.grid import Case, Score, Source, engine_of, problem_of, readings_of
 from hodograph.observers.linkages.truth import truth_of
-from hodograph.observers.mechanism import MechanismEngine
-from hodograph.observers.tools import observability
+from hodograph.observers.mechanism import Problem
+from hodograph.observers.tools import observability, statistical_observability
+
+EVERY = 10  # steps between points of observability
 
 _COLOURS = tuple(
     f"tab:{name}" for name in ["blue", "orange", "green", "red", "purple", "brown", "pink", "gray", "olive", "cyan"]
@@ -98,9 +105,7 @@ def _draw_error(path: Path, scores: list[Score], source: Source) -> None:
     picked = [c for c in picked if c.error_level == picked[0].error_level and c.observer == picked[-1].observer]
     figure, axes = _figure(len(picked))
     for axis, case in zip(axes[0], picked, strict=True):
-        run = MechanismEngine(problem_of(case), recipe_for(case.observer, as_published=False), inf).run(
-            readings_of(case, source)
-        )
+        run = engine_of(case).run(readings_of(case, source))
         truth = truth_of(case.mechanism, case.config, source.reference).z
         t_s = STEP_S * np.arange(1, len(truth) + 1)
         band = 1.96 * np.sqrt(run.P[:, 0, 0])
@@ -116,19 +121,55 @@ def _draw_error(path: Path, scores: list[Score], source: Source) -> None:
 
 
 def _draw_observability(path: Path, scores: list[Score], source: Source) -> None:
+    """Linearised along the true motion, and statistically over the sigma points of a UKF at the slowest rate."""
     sets = [s for s in SENSORS if any(x.case.sensors == s for x in scores)]
-    figure, axes = _figure(1)
-    for sensors in sets:
-        case = next(s.case for s in scores if s.case.sensors == sensors)
-        plain = Case(case.mechanism, sensors, "dekf", case.rate_hz, case.error_level, case.config)
-        states = truth_of(case.mechanism, case.config, source.reference).states[::20]
-        problem = problem_of(plain)
+    rate_hz = min(s.case.rate_hz for s in scores)
+    figure, axes = _figure(len(sets))
+    for axis, sensors, colour in zip(axes[0], sets, _COLOURS, strict=False):
+        chosen = next(s.case for s in scores if s.case.sensors == sensors)
+        case = replace(chosen, observer="ukf_tr", rate_hz=rate_hz)
+        states = truth_of(case.mechanism, case.config, source.reference).states[EVERY - 1 :: EVERY]
+        t_s = [s.t_s for s in states]
+        problem = problem_of(case)
         values = [observability(problem.model, problem.sensors, state) for state in states]
-        axes[0][0].plot([s.t_s for s in states], values, label=sensors)
-    axes[0][0].set_xlabel("time, s")
-    axes[0][0].set_ylabel("log10 condition, local observability")
-    axes[0][0].legend(fontsize=7)
+        axis.plot(t_s, values, color=colour, lw=2.5, alpha=0.6, label="linearised, true motion")
+        axis.plot(t_s, _statistical(case, source, states), "k--", lw=0.9, label=f"statistical, UKF at {rate_hz} Hz")
+        axis.set_ylim(-0.1, max(1.0, axis.get_ylim()[1]))
+        axis.set_title(f"{case.mechanism}, {sensors}")
+        axis.set_xlabel("time, s")
+        axis.set_ylabel("log10 condition, local observability")
+        axis.legend(fontsize=7, loc="upper right")
     _save(figure, path)
+
+
+def _statistical(case: Case, source: Source, near: Sequence[State]) -> list[float]:
+    """Observability over the sigma points of a UKF on its way; NaN where they are too wide for the linkage to close."""
+    problem = problem_of(case)
+    run = engine_of(case).run(readings_of(case, source))
+    found = []
+    for state, x, P in zip(near, run.x[EVERY - 1 :: EVERY], run.P[EVERY - 1 :: EVERY], strict=True):
+        try:
+            found.append(_statistical_at(problem, state, x, P))
+        except (MechanismError, np.linalg.LinAlgError):
+            found.append(nan)
+    return found
+
+
+def _statistical_at(problem: Problem, near: State, x: Array, P: Array) -> float:
+    """d[z, zd]/dt and h linearised over the sigma points of (x, P), so that it compares with the exact derivatives."""
+    model, f = problem.model, len(problem.model.independent)
+
+    def at(point: Array) -> State:
+        return from_independent(model, near.t_s, point[:f], point[f:], near.q)
+
+    def slope(point: Array) -> Array:
+        return np.concatenate([point[f:], at(point).qdd[model.independent]])
+
+    def reads(point: Array) -> Array:
+        state = at(point)
+        return problem.sensors.h(state.q, state.qd, state.qdd)
+
+    return statistical_observability(slope, reads, x, P)
 
 
 def _bounds(scores: list[Score], config: str, source: Source) -> list[str]:

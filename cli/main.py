@@ -26,6 +26,7 @@ app = typer.Typer(
 class BenchSubject(StrEnum):
     """What `bench` measures."""
 
+    CAR = "car"
     KERNELS = "kernels"
     LINKAGES = "linkages"
 
@@ -218,6 +219,31 @@ def info(
 
 
 @app.command()
+def doctor(
+    vehicle: Annotated[
+        Path,
+        typer.Argument(help="A vehicle file, or a shipped one: xbw, race_car.", show_default=False, readable=False),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder for the pictures; doctor_out unless --json.", show_default=False),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Examine a vehicle file: draw it, count its freedoms, load its wheels, shake it, sweep its suspension.
+
+    Examples:
+
+      hodograph doctor xbw
+
+      hodograph doctor my_car.toml --out pictures
+    """
+    from hodograph.cli.doctor import run_doctor
+
+    run_doctor(vehicle, out=out if out is not None or json else Path("doctor_out"), as_json=json)
+
+
+@app.command()
 def bench(
     what: Annotated[BenchSubject, typer.Argument(help="What to measure.", show_default=False)],
     mechanism: Annotated[str | None, typer.Option(help="linkages: fourbar, fivebar.", show_default="all")] = None,
@@ -236,6 +262,7 @@ def bench(
     ] = False,
     seed: Annotated[int, typer.Option(help="linkages: noise stream when there is no reference.")] = 10,
     report: Annotated[Path | None, typer.Option(help="linkages: folder for plots and a page.")] = None,
+    vehicle: Annotated[str, typer.Option(help="car: a vehicle file, or a shipped one by name.")] = "xbw",
     json: Json = False,
 ) -> None:
     """Measure accuracy and speed, peers beside us in the same run (those that are installed).
@@ -244,12 +271,19 @@ def bench(
 
       hodograph bench kernels --json
 
+      hodograph bench car --vehicle race_car
+
       hodograph bench linkages --mechanism fourbar --observer dekf,ukf_tr --rate-hz 200,50
     """
     if what is BenchSubject.KERNELS:
         from hodograph.cli.bench import run_bench_kernels
 
         run_bench_kernels(as_json=json)
+        return
+    if what is BenchSubject.CAR:
+        from hodograph.cli.bench_car import run_bench_car
+
+        run_bench_car(vehicle, as_json=json)
         return
     from hodograph.cli.bench_linkages import run_bench_linkages
 

@@ -1,21 +1,49 @@
-"""`hodograph warmup`: compile all kernels once, with a progress bar."""
+"""`hodograph warmup`: compile all kernels once, with a progress bar, on as many cores as there are."""
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import sys
 import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache
+from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+FIRST = 2
+"""So many jobs come before all others, which use what they compile."""
 
-def run_warmup() -> None:
-    """Compile everything; what is compiled already takes moments."""
+
+@cache
+def _jobs() -> dict[str, Callable[[], object]]:
     from hodograph.ann.network import warm_up as warm_up_networks
     from hodograph.multibody.warm_up import warm_up_jobs
     from hodograph.observers.sideslip.filter import warm_up as warm_up_sideslip
     from hodograph.observers.warm_up import warm_up_jobs as observer_jobs
 
+    jobs = {**dict(warm_up_jobs()), **dict(observer_jobs())}
+    return jobs | {"sideslip filter": warm_up_sideslip, "sideslip networks": warm_up_networks}
+
+
+def _compile(name: str) -> str:
+    """Run one job in this process; the machine code goes to the disk, where other processes find it."""
+    _jobs()[name]()
+    return name
+
+
+def _marker() -> Path:
+    """Stands in the cache of this state of the sources when all of it has been compiled."""
+    from hodograph.multibody.compiling import CACHE
+
+    return CACHE / "complete"
+
+
+def run_warmup() -> None:
+    """Compile everything; what is compiled already takes moments."""
     console = Console(file=sys.stderr)
     began = time.monotonic()
     with Progress(
@@ -23,12 +51,20 @@ def run_warmup() -> None:
         TimeElapsedColumn(), console=console,
     ) as progress:  # fmt: skip
         task = progress.add_task("compiling", total=None)
-        jobs = [*warm_up_jobs(), *observer_jobs()]
-        jobs += [("sideslip filter", warm_up_sideslip), ("sideslip networks", warm_up_networks)]
-        progress.update(task, total=len(jobs))
-        for name, job in jobs:
+        names = list(_jobs())
+        progress.update(task, total=len(names))
+        marker = _marker()
+        alone = names if marker.exists() else names[:FIRST]  # loading is faster than starting processes
+        for name in alone:
             progress.update(task, description=name)
-            job()
+            _compile(name)
             progress.advance(task)
+        spawn = multiprocessing.get_context("spawn")  # numba's compiler does not survive a fork
+        with ProcessPoolExecutor(min(os.cpu_count() or 1, 4), mp_context=spawn) as pool:
+            # The filters take longest: they go first.
+            for done in as_completed([pool.submit(_compile, name) for name in reversed(names[len(alone) :])]):
+                progress.update(task, description=done.result())
+                progress.advance(task)
+        marker.touch()
         progress.update(task, description="ready")
     console.print(f"kernels are compiled and kept ({time.monotonic() - began:.1f} s)")

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hodograph.multibody.compiling import user_force
     from hodograph.multibody.derivatives import Sensitivity, sensitivity
+    from hodograph.multibody.energy import energy_j
     from hodograph.multibody.kinematics import (
         consistent,
         constraint_norms,
-        energy_j,
         from_independent,
         mass_matrix,
         matrices_r_s,
@@ -69,9 +69,10 @@ if TYPE_CHECKING:
 _HOMES = {
     "compiling": ("user_force",),
     "derivatives": ("Sensitivity", "sensitivity"),
+    "energy": ("energy_j",),
     "kinematics": (
-        "consistent", "constraint_norms", "energy_j", "from_independent", "mass_matrix", "matrices_r_s", "reselect",
-        "start_state", "velocity_sensitivity",
+        "consistent", "constraint_norms", "from_independent", "mass_matrix", "matrices_r_s", "reselect", "start_state",
+        "velocity_sensitivity",
     ),
     "lanes": ("LaneStepper",),
     "mechanism": (

@@ -126,31 +126,3 @@ def mass_matrix(model: Model, q: Array) -> Array:
     dense = np.zeros((model.n, model.n))
     dense[np.repeat(np.arange(model.n), np.diff(mass.start)), mass.col] = values
     return dense
-
-
-def energy_j(model: Model, state: State) -> tuple[float, float]:
-    """Kinetic and potential energy: weight, constant forces, and springs (curves integrated)."""
-    kinetic = 0.5 * float(state.qd @ mass_matrix(model, state.q) @ state.qd)
-    return kinetic, -float(model.tables.loads.steady @ state.q) + _spring_energy_j(model, state.q)
-
-
-def _spring_energy_j(model: Model, q: Array) -> float:
-    loads, total = model.tables.loads, 0.0
-    for s, (stiffness, free, _) in enumerate(loads.spring_par):
-        vector = loads.spring_const[s].copy()
-        for k in range(int(loads.spring_term[s]), int(loads.spring_term[s + 1])):
-            vector[loads.term[k, 1]] += loads.term_val[k] * q[loads.term[k, 0]]
-        total += _stored_j(model, int(loads.spring_curve[s, 0]), stiffness, float(np.linalg.norm(vector)) - free)
-    for s, (stiffness, rest, _) in enumerate(loads.scalar_par):
-        total += _stored_j(model, int(loads.scalar[s, 1]), stiffness, float(q[loads.scalar[s, 0]]) - rest)
-    return total
-
-
-def _stored_j(model: Model, curve: int, stiffness: float, stretch: float) -> float:
-    if curve == 0:
-        return 0.5 * stiffness * stretch**2
-    from hodograph.multibody.kernels.loads import curve_at
-
-    nodes, weights = np.polynomial.legendre.leggauss(40)
-    values = [curve_at(model.tables.loads, curve - 1, 0.5 * stretch * (1.0 + x))[0] for x in nodes]
-    return float(0.5 * stretch * (weights @ np.array(values)))

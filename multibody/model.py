@@ -29,8 +29,8 @@ from hodograph.multibody.wheels import gather_rolling, tabulate_rolling
 class State:
     """One state of a model: time, coordinates, velocities, accelerations (n,) and multipliers (rows,).
 
-    `wheels` (wheels, 5) are the states of the forces: deflections of the tyres, wind-up of the brakes, slip velocities;
-    empty means at rest.
+    `wheels` (wheels, 3) are the states of the forces: deflections of the tyres, wind-up of the brakes; empty means at
+    rest.
     """
 
     t_s: float
@@ -132,6 +132,7 @@ def build(mechanism: Mechanism) -> Model:
     assembly = assemble(coordinates, rows, row_tables, inertia)
     rolling = gather_rolling(coordinates, numbers)
     symbolic = pattern(n, row_tables, inertia, springs, rolling.pairs())
+    row_tables = tabulate_rows(rows, numbers, symbolic.rank())
     jacobian = _both_branches(row_tables, assembly)
     tables = Tables(
         row_tables,

@@ -117,7 +117,7 @@ class StepCost:
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """Recorded states: t_s (k,), q, qd, qdd (k, n), wheels (k, wheels, 21, see kernels/rolling.py).
+    """Recorded states: t_s (k,), q, qd, qdd (k, n), wheels (k, wheels, 19, see kernels/rolling.py).
 
     Also the last state and the cost of all steps.
     """
@@ -217,11 +217,13 @@ class Stepper:
     def start(self, qd: Array | None = None) -> State:
         """The model's start position, velocities made consistent, exact accelerations under this stepper's forces."""
         self.forget()
+        self.work.wheels[:] = 0.0
         return start_state(self.model, qd, work=self.work, force=self.force)
 
     def repair(self, state: State) -> State:
         """The nearest consistent state with exact accelerations, e.g. after a filter's correction."""
         self.forget()
+        self.load_wheels(state)
         return consistent(self.model, state.t_s, state.q, state.qd, work=self.work, force=self.force)
 
     def step(self, state: State, h_s: float) -> tuple[State, StepCost]:
@@ -281,9 +283,7 @@ class Stepper:
             )
         if self.formulation is Formulation.AUGMENTED_LAGRANGIAN:
             penalty = tables.factor.penalty if o.penalty is None else np.full(self.model.rows, o.penalty * h_s**2 / 4)
-            options = np.array(
-                [o.tolerance, o.max_iterations, _REFRESH[o.refresh], o.projection_tolerance, o.accepted_at_cap]
-            )
+            options = self.newton_options()
             return run_augmented(tables, work, self.force, options, penalty, s.t_s, h_s, done, steps, every, *arrays)
         zeta, omega = o.baumgarte
         options = np.array(
@@ -292,6 +292,11 @@ class Stepper:
         )  # fmt: skip
         weights = _TABLEAUS[self.integrator]
         return run_explicit(tables, work, self.force, options, weights, s.t_s, h_s, done, steps, every, *arrays)
+
+    def newton_options(self) -> Array:
+        """Numbers of the augmented Lagrangian as its kernels take them, (5,)."""
+        o = self.options
+        return np.array([o.tolerance, o.max_iterations, _REFRESH[o.refresh], o.projection_tolerance, o.accepted_at_cap])
 
     @property
     def independent(self) -> bool:

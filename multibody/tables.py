@@ -16,8 +16,10 @@ Index = NDArray[np.uint32]
 class Rows(NamedTuple):
     """Constraints Φ_i = ½ qᵀ S_i q + l_iᵀ q − c_i, then the sines, cosines and guides of some of them.
 
-    A slot is one entry of the sparse Jacobian: row i owns slots start[i] … start[i+1], slot a lies in column col[a] and
-    is lin[a] + Σ tri_val q[tri_col] over its triplets.
+    A slot is one entry of the sparse Jacobian: row i owns slots start[i] … start[i+1], in the order of elimination;
+    slot a lies in column col[a] and is lin[a] + Σ tri_val q[tri_col] over its triplets + share_val · the shared form.
+    Many slots of a distance between stations are multiples of one linear form, the difference along an axis: a row has
+    up to three such forms, which are summed up once.
     """
 
     start: Index  # (m+1,)
@@ -26,6 +28,11 @@ class Rows(NamedTuple):
     tri_col: Index  # (triplets,)
     tri_val: Array
     lin: Array  # (slots,)
+    form_start: Index  # (3m+1,) terms of the three shared forms of each row
+    form_col: Index
+    form_val: Array
+    share: Index  # (slots,) which of them: 0, 1, 2, or 3 for none
+    share_val: Array
     const: Array  # (m,)
     angle: Index  # (angles, 5): sine row, cosine row, coordinate, slot of it in the sine row, in the cosine row
     amplitude: Array  # (angles,)
@@ -51,8 +58,8 @@ class Factor(NamedTuple):
     order: Index  # (n,)
     start: Index  # (n+1,)
     row: Index  # (size,)
-    update: Index  # destinations of the elimination, in order
-    jacobian: Index  # destinations of JᵀJ: for each row, for each pair of slots a ≤ b
+    update: Index  # (runs, 2): destination and length of the runs of the elimination, in order
+    jacobian: Index  # (runs, 2): the same for JᵀJ: for each row, for each slot a, the slots b ≥ a
     diagonal: Index  # (n,) where (i, i) is stored
     mass: Array  # (size,) the constant mass matrix in this storage
     penalty: Array  # (m,) row weights that make JᵀJ outweigh the mass by the same factor in every row
@@ -69,8 +76,12 @@ class Loads(NamedTuple):
     spring_const: Array  # (springs, 3)
     spring_par: Array  # (springs, 3): stiffness, free length, damping
     spring_curve: Index  # (springs, 2): curve of elongation, of speed; 0 = none, else 1 + curve
-    spring_pair: Index  # (springs+1,) tangent entries of each spring
-    pair: Index  # (pairs, 3): axis, axis, destination in the factor
+    spring_slot: Index  # (springs+1,) coordinates of each spring, in the order of elimination
+    term_slot: Index  # (terms,) which of them, counted from the spring's first
+    spring_run: Index  # (springs+1,) runs of each spring
+    run: Index  # (runs, 2): destination and length, as of the factor, of the products of slots a ≤ b
+    spring_pair: Index  # (springs+1,) pairs of terms on one axis
+    pair: Index  # (pairs,) destination in the factor
     pair_val: Array  # (pairs,)
     scalar: Index  # (scalar springs, 4): coordinate, curve of elongation, of speed, destination in the factor
     scalar_par: Array  # (scalar springs, 3): stiffness, rest, damping
@@ -139,14 +150,14 @@ class Work(NamedTuple):
     reduced: Array  # (f, f)
     reduced_rhs: Array  # (f,)
     independent: Index  # (f,)
-    wheels: Array  # (wheels, 21) states, forces and motion of the wheels, see kernels/rolling.py
+    wheels: Array  # (wheels, 19) states, forces and motion of the wheels, see kernels/rolling.py
     road: Array  # (features, ROAD_WIDTH)
     clock: Array  # (1,) when the states of the wheels were true
     probe: Array  # (4, n) spare, for differences of the rolling forces
     control: Array  # (8,) what a method remembers between steps: contraction, drift control, …
 
 
-WHEEL_WIDTH, WHEEL_STATES = 21, 5
+WHEEL_WIDTH, WHEEL_STATES = 19, 3
 
 FRESH = (1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -1e300)
 """Work.control of a method that has not stepped yet."""
@@ -192,7 +203,7 @@ class LaneWork(NamedTuple):
     one_q: Array
     one_qd: Array
     one_w: Array  # (size,)
-    wheels: Array  # (4, wheels, 21)
+    wheels: Array  # (4, wheels, 19)
     road: Array
     before: Array  # (n, 4) accelerations of the step before, for the predictor
     control: Array  # (2,) size and end of the last step

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
@@ -24,7 +24,7 @@ from hodograph.multibody.mechanism import (
     Torque,
 )
 from hodograph.multibody.rows import Row
-from hodograph.multibody.symbolic import Symbolic, analyse, index
+from hodograph.multibody.symbolic import Symbolic, analyse, index, pairs_of
 from hodograph.multibody.tables import Factor, Index, Loads, Mass, Rows
 
 DOMINANCE = 1e7
@@ -39,28 +39,36 @@ def _floats(values: Sequence[object], width: int) -> Array:
     return np.array(values, dtype=np.float64).reshape(-1, width)
 
 
-def tabulate_rows(rows: Sequence[Row], inputs: Mapping[str, int]) -> Rows:
-    """The constraint tables; slots of a row are sorted by coordinate."""
-    start, tri_start = [0], [0]
-    col, tri_col = list[int](), list[int]()
-    tri_val, lin, const = list[float](), list[float](), list[float]()
+def tabulate_rows(rows: Sequence[Row], inputs: Mapping[str, int], rank: Index | None = None) -> Rows:
+    """The constraint tables; slots of a row are sorted by elimination rank, or before that is known by coordinate."""
+    start, tri_start, form_start = [0], [0], [0]
+    col, tri_col, form_col, share = list[int](), list[int](), list[int](), list[int]()
+    tri_val, lin, const, form_val, share_val = list[float](), list[float](), list[float](), list[float](), list[float]()
     angle: dict[int, list[int]] = {}
     amplitude: list[float] = []
     guide, guide_par = [], []
     for i, row in enumerate(rows):
         columns = sorted(row.form.coordinates() | ({row.angle} if row.angle is not None else set()))
-        for j in columns:
+        if rank is not None:
+            columns.sort(key=lambda j: int(rank[j]))
+        slots = {j: _slot_terms(row.form.square, j) for j in columns}
+        forms = _shared_forms(slots.values())
+        for form in forms.values():
+            form_col += [j for j, _ in form]
+            form_val += [c for _, c in form]
+            form_start.append(len(form_col))
+        form_start += [len(form_col)] * (3 - len(forms))
+        for j, terms in slots.items():
             if j == row.angle:
                 (angle.setdefault(row.angle, [i, i + 1, row.angle])).append(len(col))
                 if row.branch == "sine":
                     amplitude.append(row.amplitude)
-            for (a, b), c in row.form.square.items():
-                if a == b == j:
-                    tri_col.append(j)
-                    tri_val.append(2.0 * c)
-                elif j in (a, b):
-                    tri_col.append(b if a == j else a)
-                    tri_val.append(c)
+            key = _scaled(terms)
+            shared = key in forms
+            share.append(list(forms).index(key) if shared else 3)
+            share_val.append(terms[0][1] if shared else 0.0)
+            tri_col += [] if shared else [k for k, _ in terms]
+            tri_val += [] if shared else [c for _, c in terms]
             tri_start.append(len(tri_col))
             col.append(j)
             lin.append(row.form.linear.get(j, 0.0))
@@ -72,9 +80,40 @@ def tabulate_rows(rows: Sequence[Row], inputs: Mapping[str, int]) -> Rows:
             guide_par.append([g.offset, g.rate, g.acceleration, g.amplitude, g.frequency_radps, g.phase_rad])
     return Rows(
         index(start), index(col), index(tri_start), index(tri_col), np.array(tri_val, dtype=np.float64),
-        np.array(lin), np.array(const), _grid(list(angle.values()), 5), np.array(amplitude, dtype=np.float64),
+        np.array(lin), index(form_start), index(form_col), np.array(form_val, dtype=np.float64), index(share),
+        np.array(share_val), np.array(const), _grid(list(angle.values()), 5), np.array(amplitude, dtype=np.float64),
         _grid(guide, 2), _floats(guide_par, 6),
     )  # fmt: skip
+
+
+Terms = tuple[tuple[int, float], ...]
+
+
+def _slot_terms(square: Mapping[tuple[int, int], float], j: int) -> Terms:
+    """Row j of S, as (coordinate, factor)."""
+    terms = []
+    for (a, b), c in square.items():
+        if a == b == j:
+            terms.append((j, 2.0 * c))
+        elif j in (a, b):
+            terms.append((b if a == j else a, c))
+    return tuple(sorted(terms))
+
+
+def _scaled(terms: Terms) -> Terms:
+    """The same form with a leading factor of one, rounded, so that multiples of each other are equal."""
+    return tuple((j, round(c / terms[0][1], 11)) for j, c in terms)
+
+
+def _shared_forms(slots: Iterable[Terms]) -> dict[Terms, Terms]:
+    """Up to three forms of two terms or more that save the most work by being summed up once, by their rounded key."""
+    count: dict[Terms, list[Terms]] = {}
+    for terms in slots:
+        if len(terms) > 1:
+            count.setdefault(_scaled(terms), []).append(terms)
+    worth = sorted(((len(same) - 1) * (len(key) - 1), key) for key, same in count.items() if len(same) > 1)
+    best = [key for _, key in worth[::-1][:3]]
+    return {key: tuple((j, c / count[key][0][0][1]) for j, c in count[key][0]) for key in best}
 
 
 def tabulate_mass(n: int, inertia: Inertia, symbolic: Symbolic) -> Mass:
@@ -274,15 +313,23 @@ def tabulate_loads(springs: Springs, symbolic: Symbolic, design_q: Array) -> Loa
     """The force tables."""
     term_start, terms, term_val = [0], [], []
     pair_start, pairs, pair_val = [0], [], []
+    slot_start, term_slot, run_start, run = [0], list[int](), [0], list[tuple[int, int]]()
+    rank = symbolic.rank()
     for form in springs.forms:
         own = spring_terms(form)
         terms += [[i, axis] for i, axis, _ in own]
         term_val += [c for *_, c in own]
         term_start.append(len(terms))
+        slots = sorted({i for i, *_ in own}, key=lambda i: rank[i])
+        slot_start.append(slot_start[-1] + len(slots))
+        term_slot += [slots.index(i) for i, *_ in own]
+        run += symbolic.products(slots)
+        run_start.append(len(run))
         for a, (i, axis, c) in enumerate(own):
-            for b, (j, other, d) in enumerate(own[a:], start=a):
-                pairs.append([axis, other, symbolic.destination(i, j)])
-                pair_val.append(c * d * (2.0 if a != b and i == j else 1.0))
+            for j, other, d in own[a:]:
+                if axis == other:
+                    pairs.append(symbolic.destination(i, j))
+                    pair_val.append(c * d)
         pair_start.append(len(pairs))
     const = np.zeros((len(springs.forms), 3))
     for s, form in enumerate(springs.forms):
@@ -294,7 +341,8 @@ def tabulate_loads(springs: Springs, symbolic: Symbolic, design_q: Array) -> Loa
     curve_start = np.cumsum([0, *(len(table) for table in springs.curves)])
     return Loads(
         springs.steady, index(term_start), _grid(terms, 2), np.array(term_val, dtype=np.float64), const,
-        _floats(springs.par, 3), _grid(springs.curves_of, 2), index(pair_start), _grid(pairs, 3),
+        _floats(springs.par, 3), _grid(springs.curves_of, 2), index(slot_start), index(term_slot), index(run_start),
+        pairs_of(run), index(pair_start), index(pairs),
         np.array(pair_val, dtype=np.float64),
         _grid([[*s, symbolic.destination(s[0], s[0])] for s in springs.scalar], 4), scalar_par,
         _grid(springs.torque, 3), np.array(springs.torque_val, dtype=np.float64),
@@ -322,10 +370,9 @@ def pattern(
 
 def tabulate_factor(n: int, rows: Rows, inertia: Inertia, symbolic: Symbolic, jacobian: Array) -> Factor:
     """Destinations and weights; `jacobian` is the dense one of the design position, idle rows included as if active."""
-    destinations = []
+    products: list[tuple[int, int]] = []
     for i in range(len(rows.const)):
-        columns = [int(j) for j in rows.col[rows.start[i] : rows.start[i + 1]]]
-        destinations += [symbolic.destination(a, b) for k, a in enumerate(columns) for b in columns[k:]]
+        products += symbolic.products([int(j) for j in rows.col[rows.start[i] : rows.start[i + 1]]])
     mass = np.zeros(symbolic.size)
     diagonal = np.zeros(n)
     for (i, j), value in inertia.mass.items():
@@ -336,7 +383,7 @@ def tabulate_factor(n: int, rows: Rows, inertia: Inertia, symbolic: Symbolic, ja
     diagonal[diagonal <= 0.0] = diagonal.max(initial=1.0)
     effective = 1.0 / np.maximum((jacobian**2 / diagonal).sum(axis=1), 1e-300)
     return Factor(
-        symbolic.order, symbolic.start, symbolic.row, symbolic.update, index(destinations),
+        symbolic.order, symbolic.start, symbolic.row, symbolic.update, pairs_of(products),
         index(symbolic.destination(i, i) for i in range(n)), mass, DOMINANCE * effective,
         1.0 / np.maximum((jacobian**2).sum(axis=1), 1e-300),
     )  # fmt: skip

@@ -9,12 +9,15 @@ import numpy as np
 
 from hodograph.core.frames import Array
 from hodograph.observers.kernels.cekf import Riccati, run_cekf
+from hodograph.observers.kernels.cekf_published import run_cekf_published
+from hodograph.observers.kernels.constrained import Wide
+from hodograph.observers.kernels.dependent import run_dependent
 from hodograph.observers.kernels.ekf import EkfSetting, Rows, run_ekf
 from hodograph.observers.kernels.plant import Node
 from hodograph.observers.kernels.ukf import Swarm, UkfSetting, run_ukf
 from hodograph.observers.kernels.unscented import Points
 from hodograph.observers.plant import FIXED_POINT_TOLERANCE, make_linear, make_node, make_plant
-from hodograph.observers.recipes import Ekf, Recipe, Steps, Ukf
+from hodograph.observers.recipes import Dependent, Ekf, PublishedCekf, Recipe, Steps, Ukf
 
 if TYPE_CHECKING:
     from hodograph.observers.mechanism import Problem
@@ -115,7 +118,7 @@ class EkfFamily(Family):
             raise ValueError(f"an acceleration error of {f} degrees of freedom needs {f} disturbances, got {d}")
         self.setting = EkfSetting(
             int(recipe.steps), int(recipe.transition), int(recipe.tangent), int(recipe.acceleration_error),
-            int(recipe.adaptive), gate,
+            int(recipe.adaptive) * (2 if recipe.unbounded else 1), gate,
         )  # fmt: skip
         if recipe.still_start:
             self.node.qdd[:] = 0.0
@@ -163,6 +166,15 @@ class UkfFamily(Family):
         )  # fmt: skip
 
 
+def make_riccati(size: int) -> Riccati:
+    """Buffers of a Riccati equation."""
+    square = (size, size)
+    return Riccati(
+        np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square),
+        np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(1),
+    )  # fmt: skip
+
+
 class CekfFamily(Family):
     """The continuous EKF; its corrections are part of the flow, so there is no prediction to smooth back over."""
 
@@ -170,12 +182,7 @@ class CekfFamily(Family):
 
     def __init__(self, problem: Problem, gate: float, force: Any) -> None:
         super().__init__(problem, force)
-        size = len(self.node.P)
-        square = (size, size)
-        self.riccati = Riccati(
-            np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square),
-            np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(1),
-        )  # fmt: skip
+        self.riccati = make_riccati(len(self.node.P))
         self.gate = gate
 
     def memory(self) -> Any:
@@ -195,6 +202,56 @@ class CekfFamily(Family):
         )  # fmt: skip
 
 
+class PublishedCekfFamily(Family):
+    """The continuous EKF as published."""
+
+    traced = False
+
+    def __init__(self, problem: Problem, recipe: PublishedCekf, force: Any) -> None:
+        super().__init__(problem, force)
+        self.riccati, self.trial = make_riccati(len(self.node.P)), _copy(self.node)
+        self.share = problem.step_s if recipe.per_step else 1.0
+
+    def run(self, readings: Array, first: int, end: int, t_s: float, h_s: float, out: Outputs) -> int:
+        """A whole grid; single readings are refused."""
+        if end > 0:
+            raise ValueError("the published CEKF reads within its steps: run it on a grid")
+        return run_cekf_published(
+            self.plant, self.force, self.share, self.sensors, readings, self.node, self.trial, self.linear, self.rows,
+            self.riccati, t_s, h_s, out.x, out.P,
+        )  # fmt: skip
+
+
+class DependentFamily(Family):
+    """Filters on all coordinates; the node keeps the core of their covariance, and there is no F of that."""
+
+    traced = False
+
+    def __init__(self, problem: Problem, recipe: Dependent, gate: float, force: Any) -> None:
+        super().__init__(problem, force)
+        n, d, m = problem.model.n, len(self.node.theta), len(problem.sensors.rows)
+        size, full = len(self.node.P), 2 * n + d
+        square = (full, full)
+        free = np.ones(n)
+        free[problem.model.independent] = 0.0
+        self.iterated, self.gate = int(recipe.iterated), gate
+        self.rows = make_rows(n, m, full)
+        self.full = self.node._replace(P=np.zeros(square), L=np.zeros(square))
+        self.noisy = self.sensors._replace(var=self.sensors.var.copy())
+        self.wide = Wide(
+            np.zeros((size, full)), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square),
+            np.zeros(full), np.zeros(full), free, np.zeros(m), np.zeros((size, full)), np.zeros((m, size)),
+            np.zeros(size),
+        )  # fmt: skip
+
+    def run(self, readings: Array, first: int, end: int, t_s: float, h_s: float, out: Outputs) -> int:
+        """A whole grid, or one correction."""
+        return run_dependent(
+            self.plant, self.force, self.iterated, self.gate, self.sensors, self.noisy, readings, first, end,
+            self.node, self.linear, self.full, self.rows, self.wide, t_s, h_s, out.x, out.P,
+        )  # fmt: skip
+
+
 def _copy(node: Node) -> Node:
     return Node(*(a.copy() for a in node))
 
@@ -205,4 +262,8 @@ def family_of(problem: Problem, recipe: Recipe, gate: float, force: Any) -> Fami
         return EkfFamily(problem, recipe, gate, force)
     if isinstance(recipe, Ukf):
         return UkfFamily(problem, recipe, gate, force)
+    if isinstance(recipe, PublishedCekf):
+        return PublishedCekfFamily(problem, recipe, force)
+    if isinstance(recipe, Dependent):
+        return DependentFamily(problem, recipe, gate, force)
     return CekfFamily(problem, gate, force)

@@ -31,8 +31,8 @@ class Ekf:
 
     `tangent`: error-state correction along the tangent, accelerations kept. `acceleration_error`: disturbances are
     estimated as acceleration errors and fed back through Rᵀ M R, noise per step (as published). `adaptive`: the plant
-    noise follows the corrections over a window of 50 steps. `still_start`: the dynamics begin with zero acceleration
-    and zero multipliers whatever the state (as published).
+    noise follows the last 50 corrections, within bounds; `unbounded` as published. `still_start`: the dynamics begin
+    with zero acceleration and zero multipliers whatever the state (as published).
     """
 
     steps: Steps
@@ -40,6 +40,7 @@ class Ekf:
     tangent: bool = False
     acceleration_error: bool = False
     adaptive: bool = False
+    unbounded: bool = False
     still_start: bool = False
 
 
@@ -72,7 +73,28 @@ class Cekf:
     """
 
 
-Recipe = Ekf | Ukf | Cekf
+@dataclass(frozen=True, slots=True)
+class PublishedCekf:
+    """The continuous EKF step for step as published, on whole grids only: it reads within its steps.
+
+    `per_step`: the spectral density of a sensor is its variance times the step (2017), else its variance (2023).
+    """
+
+    per_step: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Dependent:
+    """Filters on all coordinates [q, qd] with the constraints as measurements, forward Euler.
+
+    SCKF: first the sensors, then the constraints with fading noise. `iterated` (DIEKFpm): both together, repeated from
+    the prior.
+    """
+
+    iterated: bool = False
+
+
+Recipe = Ekf | Ukf | Cekf | PublishedCekf | Dependent
 
 RECIPES: dict[str, Recipe] = {
     "dekf": Ekf(Steps.EULER, Transition.CONSTANT),
@@ -84,6 +106,8 @@ RECIPES: dict[str, Recipe] = {
         Steps.INDEX3, Transition.FIRST_ORDER, tangent=True, acceleration_error=True, adaptive=True
     ),
     "cekf": Cekf(),
+    "sckf": Dependent(),
+    "diekf_pm": Dependent(iterated=True),
     "ukf_fe": Ukf(Steps.EULER),
     "ukf_tr": Ukf(Steps.TRAPEZOIDAL),
     "srukf": Ukf(Steps.TRAPEZOIDAL, square_root=True),

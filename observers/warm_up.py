@@ -17,5 +17,6 @@ def warm_up_jobs() -> Iterator[tuple[str, Callable[[], object]]]:
         "extended Kalman filters": "error_ekf",
         "unscented filters": "ukf_tr",
         "continuous filter": "cekf",
+        "filters on all coordinates": "sckf",
     }.items():
         yield family, lambda name=name: engine(problem, name).run(np.zeros((2, 2)))  # type: ignore[misc]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from car_samples import printed_corner
 
 from hodograph.core.errors import MechanismError
-from hodograph.multibody.car import CornerKinematics, read_vehicle, static_loads
+from hodograph.multibody.car import CornerKinematics, mechanism_of, read_vehicle, static_loads
+from hodograph.multibody.car.curves import corner_figures
 from hodograph.multibody.car.kinematics import cardan_xzy_rad, roll_centre_height_m
+from hodograph.multibody.car.vehicle import AntiRollBar
+from hodograph.multibody.mechanism import AntiRoll
 
 PRINTED = {
     0.030: ((1.2281, 2.4530, 29.9707), (-0.4649, 0.7890, 0.2423)),
@@ -132,6 +137,21 @@ def test_steering_axis_and_roll_centre_by_hand() -> None:
     contact = pose.contact_m[1:]
     drawn_m = contact[0] * (instant[1] - contact[1]) / (contact[0] - instant[0])
     assert height_m == pytest.approx(drawn_m, abs=0.005)
+
+
+def test_a_bar_on_links_of_its_own() -> None:
+    """Its rate at the wheel is 2 k ratio² of its own links; along the springs it is that of the springs."""
+    vehicle = read_vehicle("race_car")
+    links = AntiRollBar(60000.0, "upper_arm", (2.58, 0.60, 0.14), (2.58, 0.60, 0.40))
+    own = replace(vehicle, front=replace(vehicle.front, anti_roll_bar=links))
+    along = corner_figures(vehicle, "fl", 2865.0)
+    assert along.bar_rate_npm == pytest.approx(2.0 * 60000.0 * along.motion_ratio**2)
+    upright = corner_figures(own, "fl", 2865.0)
+    lever = (0.60 - 0.40) / (0.705 - 0.40)  # of the upper arm, whose ball joint rises about as the wheel does
+    assert upright.bar_rate_npm == pytest.approx(2.0 * 60000.0 * lever**2, rel=0.1)
+    force = mechanism_of(own).forces["front_bar"]
+    assert isinstance(force, AntiRoll)
+    assert force.left == ("fl_bar_lower", "fl_bar_upper")
 
 
 def test_out_of_reach_is_said() -> None:

@@ -132,7 +132,11 @@ WRONG = {
     "missing": ('[drive.rear]\nkind = "open"\n', "", "'drive' is missing"),
     "no such kind": ('kind = "macpherson"', 'kind = "trailing_arm"', r"line \d+.*trailing_arm|kind"),
     "weightless": ("mass_kg = 541.0", "mass_kg = 0.0", r"line \d+.*chassis.*mass_kg must be positive"),
-    "pushes": ("[0.3, 820.0]", "[0.3, -820.0]", r"line \d+.*front.damper.*must damp"),
+    "newtons per millimetre": ("rate_npm = 32000.0", "rate_npm = 32.0", r"line \d+.*front.spring.*N/mm"),
+    "millimetres per second": ("[1.0, 1650.0]", "[1000.0, 1650.0]", r"line \d+.*front.damper.*mm/s"),
+    "far stop": ("clearance_m = 0.035", "clearance_m = 35.0", r"line \d+.*front.bump_stop.*millimetres"),
+    "high car": ("origin_height_m = 0.28", "origin_height_m = 280.0", r"line \d+.*chassis.*millimetres"),
+    "pushes": ("[0.3, 620.0]", "[0.3, -620.0]", r"line \d+.*front.damper.*must damp"),
 }
 
 

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from hodograph.cli.main import app
 from hodograph.observers.linkages.bound import bound_rad
-from hodograph.observers.linkages.grid import Case, Source, score
+from hodograph.observers.linkages.grid import Case, Source, engine_of, problem_of, readings_of, score
 from hodograph.observers.linkages.truth import truth_of
 from hodograph.observers.smoothing import smooth, smooth_fixed_lag
 
@@ -139,17 +139,12 @@ def test_the_bound_agrees_with_an_independent_calculation(reference: Path, confi
 @pytest.mark.data
 @pytest.mark.parametrize("sensors", ["encoder_crank", "gyro_coupler"])
 def test_traces_step_by_step(reference: Path, sensors: str) -> None:
-    from hodograph.observers.linkages.config import recipe_for
-    from hodograph.observers.linkages.grid import problem_of, readings_of
-    from hodograph.observers.mechanism import MechanismEngine
-
     path = reference / f"traces_fourbar_{sensors}_200hz_high.csv"
     names = path.read_text(encoding="utf-8").partition("\n")[0].split(",")
     theirs = dict(zip(names, np.loadtxt(path, delimiter=",", skiprows=1, unpack=True), strict=True))
-    for name, column in {"dekf": "DEKF", "ukf_fe": "UKF_FE", "ukf_tr": "UKF_TR"}.items():
+    for name, column in {"dekf": "DEKF", "ukf_fe": "UKF_FE", "ukf_tr": "UKF_TR", "cekf": "CEKF"}.items():
         case = Case("fourbar", sensors, name, 200, "high")
-        engine = MechanismEngine(problem_of(case), recipe_for(name, as_published=True), np.inf)
-        run = engine.run(readings_of(case, Source(reference)))
+        run = engine_of(case, as_published=True).run(readings_of(case, Source(reference)))
         assert np.abs(run.x[:, 0] - theirs[f"{column}_theta"]).max() < 1e-6, name
         assert np.abs(run.x[:, 1] - theirs[f"{column}_theta_dot"]).max() < 1e-5, name
 
@@ -171,14 +166,54 @@ def test_the_continuous_filter_does_not_diverge(sensors: str, soak: bool) -> Non
             assert s.rms_rad < 0.25, s
 
 
-def test_smoothers() -> None:
-    from hodograph.observers.linkages.config import recipe_for
-    from hodograph.observers.linkages.grid import problem_of, readings_of
-    from hodograph.observers.mechanism import MechanismEngine
+@pytest.mark.data
+def test_the_cekf_as_published_reproduces_every_row(reference: Path) -> None:
+    """Those that survived to five digits, and the others diverge here as they did there."""
+    rows = [row for row in published(reference, "nd2017") if row["estimator"] == "CEKF"]
+    assert len(rows) == 15
+    for row in rows:
+        case = Case("fourbar", row["sensors"], "cekf", int(row["rate_hz"]), row["error_level"])
+        ours = score(case, Source(reference), as_published=True)
+        assert ours.diverged == (row["diverged"] == "1"), case
+        if not ours.diverged:
+            assert ours.rms_rad == pytest.approx(float(row["rms_rad"]), rel=1e-4), case
+    with pytest.raises(ValueError, match="on a grid"):
+        engine_of(case, as_published=True).update("gyro_crank", (0.0,))
 
+
+@pytest.mark.parametrize("config", ["nd2017", "head2023"])
+def test_the_adapted_noise_stays_within_bounds_and_no_row_is_lost(config: str, soak: bool) -> None:
+    for mechanism in ("fourbar", "fivebar"):
+        for sensors in SETS:
+            for level in ("high", "low"):
+                for rate in (200, 100, 50, 20, 10) if soak else (200, 50, 10):
+                    case = Case(mechanism, sensors, "error_ekf_adaptive", rate, level, config)
+                    assert score(case, Source(None, 7)).rms_rad < 0.12, case
+    engine = engine_of(Case("fivebar", "gyro_coupler", "error_ekf_adaptive", 50, "high", config))
+    start = engine._family.plant.noise_theta.copy()
+    engine.run(readings_of(Case("fivebar", "gyro_coupler", "error_ekf_adaptive", 50, "high", config), Source(None, 7)))
+    adapted = engine._family.plant.noise_theta
+    assert not np.array_equal(adapted, start)
+    assert (adapted >= 0.0099 * start).all()
+    assert (adapted <= 10.01 * start).all()
+
+
+def test_observability_over_narrow_sigma_points_is_the_linearised_one() -> None:
+    from hodograph.cli.linkage_report import _statistical_at
+    from hodograph.observers.tools import observability
+
+    problem = problem_of(Case("fivebar", "gyro_coupler", "ukf_tr", 200, "high"))
+    state = truth_of("fivebar", "nd2017").states[300]
+    z = problem.model.independent
+    x = np.concatenate([state.q[z], state.qd[z]])
+    wanted = observability(problem.model, problem.sensors, state)
+    assert _statistical_at(problem, state, x, 1e-8 * np.eye(4)) == pytest.approx(wanted, abs=1e-3)
+    assert _statistical_at(problem, state, x, 1e-2 * np.eye(4)) != pytest.approx(wanted, abs=1e-3)
+
+
+def test_smoothers() -> None:
     case = Case("fourbar", "encoder_crank", "force_ekf", 50, "high")
-    engine = MechanismEngine(problem_of(case), recipe_for("force_ekf", as_published=False), np.inf)
-    run = engine.run(readings_of(case, Source())[:400], for_smoother=True)
+    run = engine_of(case).run(readings_of(case, Source())[:400], for_smoother=True)
     whole, lagged = smooth(run), smooth_fixed_lag(run, 400)
     assert np.allclose(whole.x, lagged.x, atol=1e-9)
     assert (whole.P[:, 0, 0] <= run.P[:, 0, 0] + 1e-12).all()

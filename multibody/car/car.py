@@ -18,7 +18,7 @@ from hodograph.multibody.kernels.rolling import FX, FY, FZ, RADIUS, ROLL, VX, VY
 from hodograph.multibody.kinematics import consistent
 from hodograph.multibody.model import Model, State, build
 from hodograph.multibody.road import Road
-from hodograph.multibody.stepper import Formulation, Integrator, Refresh, StepCost, Stepper, StepOptions, Trajectory
+from hodograph.multibody.stepper import Formulation, Integrator, Refresh, StepCost, StepOptions, Stepper, Trajectory
 
 STEP_S = 4e-3
 """250 Hz, as the prototype's model ran."""
@@ -37,8 +37,8 @@ class Drive:
     """A drive in engineering terms; all arrays have one row per kept step.
 
     `position_m` (k, 3) of the body origin, `velocity_mps` (k, 3) of the centre of gravity in ground axes, `body_mps`
-    (k, 3) the same in body axes, `rpy_rad` (k, 3), `rates_radps` (k, 3) about body axes, `acceleration_mps2` (k, 3) of the
-    centre of gravity in body axes; by wheel fl, fr, rl, rr (k, 4): forces in the road plane and loads, slip speeds.
+    (k, 3) the same in body axes, `rpy_rad` (k, 3), `rates_radps` (k, 3) about body axes, `acceleration_mps2` (k, 3) of
+    the centre of gravity in body axes; by wheel fl, fr, rl, rr (k, 4): forces in the road plane, loads, slip speeds.
     """
 
     t_s: Array
@@ -103,8 +103,8 @@ class Car:
     def settle(self, x_m: float = 0.0, y_m: float = 0.0, yaw_rad: float = 0.0, *, braked: bool = False) -> State:
         """The car at rest on its road, in equilibrium; on a slope it needs its brakes.
 
-        Steps with the speed taken out again and again until nothing accelerates. Without brakes the tyres go on creeping
-        out of their side stresses by micrometres a second; that counts as rest.
+        Steps with the speed taken out again and again until nothing accelerates. Without brakes the tyres go on
+        creeping out of their side stresses by micrometres a second; that counts as rest.
         """
         for name in self.model.inputs:
             self.stepper.set_input(name, STANDSTILL_BRAKE_PA if braked and name.startswith("brake") else 0.0)
@@ -138,7 +138,7 @@ class Car:
         turn = np.column_stack([forward, np.cross(up, forward), up])
         ground = np.array([x_m, y_m, float(self.road.height_m(x_m, y_m))])
         q = self.model.start_q.copy()
-        for name, first in self._triples(self.model.mechanism.points):
+        for _, first in self._triples(self.model.mechanism.points):
             q[first : first + 3] = turn @ self.model.start_q[first : first + 3] + ground
         for _, first in self._triples(self.model.mechanism.vectors):
             q[first : first + 3] = turn @ self.model.start_q[first : first + 3]
@@ -150,7 +150,9 @@ class Car:
         return [(name, names.index(f"{name}.x")) for name in named if f"{name}.x" in names]
 
     def moving(self, state: State, speed_mps: float) -> State:
-        """A settled state set in motion along the car's x axis, wheels rolling."""
+        """A settled state set in motion along the car's x axis, wheels rolling, nobody steering, driving or braking."""
+        for name in self.model.inputs:  # else the rack would stand where the last drive left it
+            self.stepper.set_input(name, 0.0)
         index = self.model.index
         forward = state.q[index("ex.x") : index("ex.x") + 3]
         qd = np.zeros(self.model.n)
@@ -171,9 +173,7 @@ class Car:
 
         work = self.stepper.work
         spare = np.zeros(self.model.n)
-        rolling_forces(
-            self.model.tables.rolling, work.wheels, work.road, work.inputs, 0.0, state.q, state.qd, spare
-        )
+        rolling_forces(self.model.tables.rolling, work.wheels, work.road, work.inputs, 0.0, state.q, state.qd, spare)
         return float(work.wheels[wheel, RADIUS])
 
     def schedule(self, controls: Mapping[str, Array], h_s: float = STEP_S) -> Array:
@@ -210,9 +210,7 @@ class Car:
         rpy = np.column_stack(
             [np.arctan2(ey[:, 2], ez[:, 2]), -np.arcsin(np.clip(ex[:, 2], -1, 1)), np.arctan2(ex[:, 1], ex[:, 0])]
         )
-        turn = np.column_stack(
-            [(rates["ey"] * ez).sum(1), (rates["ez"] * ex).sum(1), (rates["ex"] * ey).sum(1)]
-        )
+        turn = np.column_stack([(rates["ey"] * ez).sum(1), (rates["ez"] * ex).sum(1), (rates["ex"] * ey).sum(1)])
         order = [self.model.wheel_names.index(f"{corner}_wheel") for corner in CORNERS]
         wheels = run.wheels[:, order]
         spins = run.qd[:, [self.model.index(f"{corner}_spin") for corner in CORNERS]]

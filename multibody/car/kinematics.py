@@ -52,6 +52,7 @@ class WheelPose:
     kingpin_m: Array  # (2, 3) lower and upper point of the steering axis
     spring_m: float  # length
     damper_m: float
+    bar_m: float  # of the link of the anti-roll bar, or of the spring it acts along
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,8 @@ def corner_model(vehicle: Vehicle, name: str) -> Model:
     add_corner(parts, corner)
     line_ends(parts, corner, "spring", corner.axle.spring)
     line_ends(parts, corner, "damper", corner.axle.damper)
+    if corner.axle.anti_roll_bar is not None:
+        line_ends(parts, corner, "bar", corner.axle.anti_roll_bar)
     return build(finished(parts, vehicle, f"{vehicle.name} {name}", degrees_of_freedom=2))
 
 
@@ -194,18 +197,21 @@ class CornerKinematics:
         heading = float(np.arctan2(-axis[0], axis[1]))
         kind = self.corner.axle.suspension.kind
         top = f"{name}_upper_ball" if kind == "double_wishbone" else f"{name}_strut_top"
-        own = f"{name}_damper_lower" in self.model.mechanism.stations
         return WheelPose(
-            bump_m, rack_m, centre, centre - self.height_m / cos(self.corner.camber_rad) * up, axes, axes @ self.axes(self._start).T,
+            bump_m, rack_m, centre, centre - self.height_m / cos(self.corner.camber_rad) * up, axes,
+            axes @ self.axes(self._start).T,
             -side * heading, float(-side * np.arcsin(axis[2])), heading,
             np.array([self._at(f"{name}_lower_ball", q) - lift, self._at(top, q) - lift]),
-            self._length(f"{name}_spring", q), self._length(f"{name}_damper" if own else f"{name}_spring", q),
+            self._length(f"{name}_spring", q), self._length(f"{name}_damper", q), self._length(f"{name}_bar", q),
         )  # fmt: skip
 
     def _at(self, place: str, q: Array) -> Array:
         return place_at(self.model.coordinates.place(place, "kinematics"), q)
 
     def _length(self, line: str, q: Array) -> float:
+        """Of a line, or of the spring when the line has no ends of its own."""
+        if f"{line}_lower" not in self.model.mechanism.stations:
+            line = f"{self.corner.name}_spring"
         return float(np.linalg.norm(self._at(f"{line}_upper", q) - self._at(f"{line}_lower", q)))
 
 

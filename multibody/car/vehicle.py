@@ -27,6 +27,8 @@ from hodograph.multibody.mechanism import Curve
 from hodograph.multibody.tyres import Tyre
 
 CORNERS = ("fl", "fr", "rl", "rr")
+SOFTEST_NPM = 1000.0
+FASTEST_MPS = 20.0
 Side = Literal["left", "right"]
 Seat = Literal["lower_arm", "upper_arm", "knuckle"]
 
@@ -53,6 +55,10 @@ class Chassis:
     def __post_init__(self) -> None:
         require_positive("mass_kg", self.mass_kg)
         require_positive("origin_height_m", self.origin_height_m)
+        if self.origin_height_m > 1.5:
+            raise ValueError(
+                f"origin_height_m = {self.origin_height_m:g}: wheel centres that high? Are these millimetres?"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +79,10 @@ class Spring:
 
     def __post_init__(self) -> None:
         require_left(self)
-        require_positive("rate_npm", self.rate_npm)
+        if not self.rate_npm > SOFTEST_NPM:
+            raise ValueError(
+                f"rate_npm = {self.rate_npm:g}: no car stands on that; if it is in N/mm, write {1e3 * self.rate_npm:g}"
+            )
         if self.free_length_m is not None and self.load_n is not None:
             raise ValueError("give free_length_m or load_n or neither, not both")
 
@@ -96,6 +105,8 @@ class Damper:
         if (self.damping_nspm > 0.0) == bool(self.curve):
             raise ValueError("give either damping_nspm or a curve")
         _require_all_or_none(self.on, self.lower_m, self.upper_m)
+        if any(abs(speed) > FASTEST_MPS for speed, _ in self.curve):
+            raise ValueError(f"the curve goes beyond {FASTEST_MPS:g} m/s: are these mm/s?")
         if any(x * y < 0.0 for x, y in self.curve):
             raise ValueError("the curve must damp: speed and force of one sign (both positive in rebound)")
 
@@ -112,6 +123,8 @@ class Stop:
 
     def __post_init__(self) -> None:
         require_positive("clearance_m", self.clearance_m)
+        if self.clearance_m > 0.5:
+            raise ValueError(f"clearance_m = {self.clearance_m:g}: are these millimetres?")
         if len(self.curve) < 2 or self.curve[0] != (0.0, 0.0):
             raise ValueError("the curve needs two points or more and begins at [0, 0]")
         for (x0, y0), (x1, y1) in zip(self.curve, self.curve[1:], strict=False):
@@ -192,8 +205,8 @@ class Axle:
         for name in ("toe_deg", "camber_deg"):
             if abs(getattr(self, name)) > 15.0:
                 raise ValueError(f"{name} = {getattr(self, name)} is beyond 15 degrees")
-        for name in ("spring", "damper"):
-            if getattr(self, name).on == "upper_arm" and self.suspension.kind == "macpherson":
+        for name in ("spring", "damper", "anti_roll_bar"):
+            if getattr(getattr(self, name), "on", None) == "upper_arm" and self.suspension.kind == "macpherson":
                 raise ValueError(f"{name}: a MacPherson strut has no upper_arm")
 
     def as_right(self) -> Axle:
@@ -302,9 +315,6 @@ class Vehicle:
             )
         if not self.front.wheel_centre_m[0] > 0.5:
             raise ValueError("front.wheel_centre_m: the front axle must lie ahead of the rear one (x forward, metres)")
-        for axle in (self.front, self.rear):
-            if axle.bump_stop and axle.bump_stop.clearance_m > 0.5:
-                raise ValueError("a bump stop 0.5 m away: are these millimetres?")
 
     @property
     def wheelbase_m(self) -> float:

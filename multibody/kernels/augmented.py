@@ -18,6 +18,9 @@ from hodograph.multibody.kernels.rolling import rolling_forces, rolling_tangents
 from hodograph.multibody.tables import Array, Tables, Work
 
 EVERY_ITERATION, EVERY_STEP, WHEN_SLOW = 0, 1, 2
+STALLED = 0.5
+TRUSTED, TRUSTED_WITH_WHEELS = 1e-6, 1e-4
+"""A factor that reduces the moves of Newton by less than this is renewed also within its step."""
 
 
 @inlined_inner
@@ -25,7 +28,7 @@ def refactor(tables: Tables, work: Work, penalty: Array, h: float, q: Array, qd:
     """W = M + h/2 C + h²/4 K + Jᵀ p J at the evaluated q."""
     w = work.w
     add_mass(tables.mass, tables.factor, q, w)
-    add_tangents(tables.loads, q, qd, 0.25 * h * h, 0.5 * h, w)
+    add_tangents(tables.loads, q, qd, 0.25 * h * h, 0.5 * h, work.probe[0], w)
     if len(tables.rolling.wheel) > 0:
         rolling_tangents(
             tables.rolling, work.wheels, work.road, work.inputs, h, q, qd, 0.25 * h * h, 0.5 * h, w
@@ -141,9 +144,11 @@ def augmented_step(
     n, m = len(q), len(mu)
     start, col, jac0 = rows.start, rows.col, work.jac0
     before = work.stage[16]
-    trend = 1.0 if abs(work.control[7] - t_s) < 1e-6 * h and work.control[1] == h else 0.0
+    trend = abs(work.control[7] - t_s) < 1e-6 * h and work.control[1] == h
     for i in range(n):
-        guess = qdd[i] + trend * (qdd[i] - before[i])
+        guess = qdd[i]
+        if trend:
+            guess += qdd[i] - before[i]
         speed = qd[i] + 0.5 * h * (qdd[i] + guess)
         before[i] = qdd[i]
         q[i] += 0.5 * h * (qd[i] + speed)
@@ -191,7 +196,9 @@ def augmented_step(
         iterations += 1
         if iterations > 1:
             contraction = size / last
-            if contraction > 0.3 and refresh == WHEN_SLOW:
+            # A factor made while a brake still slid or a wheel was in the air may be far off where the step ends; kept
+            # to the end, it would let the iteration swing to and fro for ever.
+            if contraction > (0.3 if refresh == WHEN_SLOW else STALLED):
                 need = True
         if size <= tolerance or (contraction < 0.1 and 2.0 * contraction * size <= tolerance):
             converged = True
@@ -202,7 +209,14 @@ def augmented_step(
     if not converged and size <= options[4]:
         converged = True
         cost[6] += 1.0
-    work.control[0] = max(contraction, 1e-6) if iterations > 1 else min(2.0 * max(contraction, 1e-6), 1.0)
+    cost[0] += iterations
+    cost[2] += iterations
+    if not converged:
+        work.control[1] = 0.0  # whatever is in the factor, the next step makes a new one
+        return False
+    # How far the contraction of this step is trusted in the next one. Wheels meet events: less far.
+    trusted = TRUSTED_WITH_WHEELS if len(tables.rolling.wheel) > 0 else TRUSTED
+    work.control[0] = max(contraction, trusted) if iterations > 1 else min(2.0 * max(contraction, trusted), 1.0)
     evaluate(rows, q, work.branch, work.guide, work.jac, phi)
     if refresh == WHEN_SLOW:
         for i in range(m):
@@ -240,10 +254,10 @@ def augmented_step(
     work.control[7] = t_s + h
     for i in range(m):
         multiplier[i] = mu[i] * per_h2
-    cost[0] += iterations
-    cost[2] += iterations
-    cost[3] = max(cost[3], norm(phi))
-    return converged
+    open_by = norm(phi)
+    if not open_by <= cost[3]:
+        cost[3] = open_by
+    return True
 
 
 @njit

@@ -60,19 +60,42 @@ def set_guides(rows: Rows, t_s: float, inputs: Array, guide: Array) -> None:
                 guide[k, d] += inputs[source, d]
 
 
+@inlined_inner
+def shared_forms(rows: Rows, i: int, y: Array) -> tuple[float, float, float]:
+    """The three linear forms that slots of row i share, at y."""
+    start, col, val = rows.form_start, rows.form_col, rows.form_val
+    first, second, third, end = start[3 * i], start[3 * i + 1], start[3 * i + 2], start[3 * i + 3]
+    f0, f1, f2 = 0.0, 0.0, 0.0
+    for t in range(first, second):
+        f0 += val[t] * y[col[t]]
+    for t in range(second, third):
+        f1 += val[t] * y[col[t]]
+    for t in range(third, end):
+        f2 += val[t] * y[col[t]]
+    return f0, f1, f2
+
+
+@inlined_inner
+def slot_product(rows: Rows, a: int, f0: float, f1: float, f2: float, y: Array) -> float:
+    """(S_i y) in slot a of row i, with the shared forms of that row at y."""
+    share = rows.share[a]
+    s = rows.share_val[a] * (f0 if share == 0 else (f1 if share == 1 else f2))
+    for t in range(rows.tri_start[a], rows.tri_start[a + 1]):
+        s += rows.tri_val[t] * y[rows.tri_col[t]]
+    return float(s)
+
+
 @inlined
 def evaluate(rows: Rows, q: Array, branch: Index, guide: Array, jac: Array, phi: Array) -> None:
     """Jacobian slots and constraint values at q; the idle row of an angle is zero."""
     start, col, lin = rows.start, rows.col, rows.lin
-    tri_start, tri_col, tri_val = rows.tri_start, rows.tri_col, rows.tri_val
     const = rows.const
     for i in range(len(const)):
         value = 0.0
+        f0, f1, f2 = shared_forms(rows, i, q)
         for a in range(start[i], start[i + 1]):
             x = lin[a]
-            y = x
-            for t in range(tri_start[a], tri_start[a + 1]):
-                y += tri_val[t] * q[tri_col[t]]
+            y = x + slot_product(rows, a, f0, f1, f2, q)
             jac[a] = y
             value += (x + y) * q[col[a]]
         phi[i] = 0.5 * value - const[i]
@@ -112,14 +135,11 @@ def rates(rows: Rows, jac: Array, guide: Array, qd: Array, out: Array) -> None:
 def bilinear(rows: Rows, branch: Index, x: Array, y: Array, out: Array) -> None:
     """out_i = xᵀ S_i y, without the sines and cosines; idle rows zero."""
     start, col = rows.start, rows.col
-    tri_start, tri_col, tri_val = rows.tri_start, rows.tri_col, rows.tri_val
     for i in range(len(out)):
         s = 0.0
+        f0, f1, f2 = shared_forms(rows, i, y)
         for a in range(start[i], start[i + 1]):
-            u = 0.0
-            for t in range(tri_start[a], tri_start[a + 1]):
-                u += tri_val[t] * y[tri_col[t]]
-            s += u * x[col[a]]
+            s += slot_product(rows, a, f0, f1, f2, y) * x[col[a]]
         out[i] = s
     for k in range(len(branch)):
         idle = rows.angle[k, 1] if branch[k] == 1 else rows.angle[k, 0]

@@ -11,7 +11,7 @@ from math import cos, sin
 from typing import Any
 
 from hodograph.multibody.compiling import inner, njit
-from hodograph.multibody.kernels.constraints import bilinear
+from hodograph.multibody.kernels.constraints import bilinear, shared_forms, slot_product
 from hodograph.multibody.kernels.dynamics import (
     complete,
     configure,
@@ -31,11 +31,9 @@ def add_curvature(tables: Tables, work: Work, q: Array, multiplier: Array, dq: A
     """out −= Σ λ_i ∂²Φ_i/∂q² dq."""
     rows = tables.rows
     for i in range(len(multiplier)):
+        f0, f1, f2 = shared_forms(rows, i, dq)
         for a in range(rows.start[i], rows.start[i + 1]):
-            s = 0.0
-            for t in range(rows.tri_start[a], rows.tri_start[a + 1]):
-                s += rows.tri_val[t] * dq[rows.tri_col[t]]
-            out[rows.col[a]] -= multiplier[i] * s
+            out[rows.col[a]] -= multiplier[i] * slot_product(rows, a, f0, f1, f2, dq)
     for k in range(len(work.branch)):
         i = rows.angle[k, 2]
         if work.branch[k] == 1:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from hodograph.multibody.compiling import inlined_inner, inner, njit
+from hodograph.multibody.kernels.augmented import STALLED
 from hodograph.multibody.kernels.constraints import SWITCH, set_guides
 from hodograph.multibody.kernels.loads import add_tangents, generalised_forces
 from hodograph.multibody.kernels.rolling import carry_states, rolling_forces, rolling_tangents
@@ -25,23 +26,27 @@ LANES = 4
 @inlined_inner
 def add_jacobian4(rows: Rows, factor: Factor, jac: Array, penalty: Array, w: Array) -> None:
     """w += Jᵀ diag(penalty) J in all lanes."""
-    start, dest = rows.start, factor.jacobian
-    t = ZERO
+    start, run = rows.start, factor.jacobian
+    r = ZERO
     for i in range(len(penalty)):
         p = penalty[i]
         end = start[i + 1]
         for a in range(start[i], end):
             x0, x1, x2, x3 = p * jac[a, 0], p * jac[a, 1], p * jac[a, 2], p * jac[a, 3]
-            for b in range(a, end):
-                d = dest[t]
-                e0, e1, e2, e3 = (
-                    w[d, 0] + x0 * jac[b, 0],
-                    w[d, 1] + x1 * jac[b, 1],
-                    w[d, 2] + x2 * jac[b, 2],
-                    w[d, 3] + x3 * jac[b, 3],
-                )
-                w[d, 0], w[d, 1], w[d, 2], w[d, 3] = e0, e1, e2, e3
-                t += ONE
+            b = a
+            while b < end:
+                to, length = run[r, 0], run[r, 1]
+                for k in range(length):
+                    d, c = to + k, b + k
+                    e0, e1, e2, e3 = (
+                        w[d, 0] + x0 * jac[c, 0],
+                        w[d, 1] + x1 * jac[c, 1],
+                        w[d, 2] + x2 * jac[c, 2],
+                        w[d, 3] + x3 * jac[c, 3],
+                    )
+                    w[d, 0], w[d, 1], w[d, 2], w[d, 3] = e0, e1, e2, e3
+                b += length
+                r += ONE
 
 
 @inlined_inner
@@ -66,24 +71,28 @@ def add_mass4(mass: Mass, factor: Factor, q: Array, w: Array) -> None:
 @inlined_inner
 def factorise4(factor: Factor, w: Array) -> None:
     """LDLᵀ in all lanes, as linear.factorise."""
-    start, update = factor.start, factor.update
-    t = ZERO
+    start, run = factor.start, factor.update
+    r = ZERO
     for k in range(len(start) - 1):
         first, end = start[k], start[k + 1]
         i0, i1, i2, i3 = 1.0 / w[first, 0], 1.0 / w[first, 1], 1.0 / w[first, 2], 1.0 / w[first, 3]
         w[first, 0], w[first, 1], w[first, 2], w[first, 3] = i0, i1, i2, i3
         for x in range(first + ONE, end):
             s0, s1, s2, s3 = w[x, 0] * i0, w[x, 1] * i1, w[x, 2] * i2, w[x, 3] * i3
-            for y in range(x, end):
-                d = update[t]
-                e0, e1, e2, e3 = (
-                    w[d, 0] - s0 * w[y, 0],
-                    w[d, 1] - s1 * w[y, 1],
-                    w[d, 2] - s2 * w[y, 2],
-                    w[d, 3] - s3 * w[y, 3],
-                )
-                w[d, 0], w[d, 1], w[d, 2], w[d, 3] = e0, e1, e2, e3
-                t += ONE
+            y = x
+            while y < end:
+                to, length = run[r, 0], run[r, 1]
+                for j in range(length):
+                    d, c = to + j, y + j
+                    e0, e1, e2, e3 = (
+                        w[d, 0] - s0 * w[c, 0],
+                        w[d, 1] - s1 * w[c, 1],
+                        w[d, 2] - s2 * w[c, 2],
+                        w[d, 3] - s3 * w[c, 3],
+                    )
+                    w[d, 0], w[d, 1], w[d, 2], w[d, 3] = e0, e1, e2, e3
+                y += length
+                r += ONE
         for x in range(first + ONE, end):
             e0, e1, e2, e3 = w[x, 0] * i0, w[x, 1] * i1, w[x, 2] * i2, w[x, 3] * i3
             w[x, 0], w[x, 1], w[x, 2], w[x, 3] = e0, e1, e2, e3
@@ -120,23 +129,52 @@ def solve4(factor: Factor, w: Array, b: Array) -> None:
         b[o, 0], b[o, 1], b[o, 2], b[o, 3] = x0, x1, x2, x3
 
 
+@inlined_inner
+def form4(rows: Rows, k: int, y: Array) -> tuple[float, float, float, float]:
+    """Shared form k in all lanes."""
+    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+    for t in range(rows.form_start[k], rows.form_start[k + 1]):
+        c, j = rows.form_val[t], rows.form_col[t]
+        s0 += c * y[j, 0]
+        s1 += c * y[j, 1]
+        s2 += c * y[j, 2]
+        s3 += c * y[j, 3]
+    return s0, s1, s2, s3
+
+
+@inlined_inner
+def slot_product4(
+    rows: Rows, a: int, f: tuple[float, ...], g: tuple[float, ...], h: tuple[float, ...], y: Array
+) -> tuple[float, float, float, float]:
+    """As constraints.slot_product, in all lanes."""
+    share, v = rows.share[a], rows.share_val[a]
+    if share == 0:
+        s0, s1, s2, s3 = v * f[0], v * f[1], v * f[2], v * f[3]
+    elif share == 1:
+        s0, s1, s2, s3 = v * g[0], v * g[1], v * g[2], v * g[3]
+    else:
+        s0, s1, s2, s3 = v * h[0], v * h[1], v * h[2], v * h[3]
+    for t in range(rows.tri_start[a], rows.tri_start[a + 1]):
+        c, j = rows.tri_val[t], rows.tri_col[t]
+        s0 += c * y[j, 0]
+        s1 += c * y[j, 1]
+        s2 += c * y[j, 2]
+        s3 += c * y[j, 3]
+    return s0, s1, s2, s3
+
+
 @inner
 def evaluate4(rows: Rows, q: Array, branch: Index, guide: Array, jac: Array, phi: Array) -> None:
     """Jacobian slots and constraint values in all lanes, as constraints.evaluate."""
     start, col, lin = rows.start, rows.col, rows.lin
-    tri_start, tri_col, tri_val = rows.tri_start, rows.tri_col, rows.tri_val
     const = rows.const
     for i in range(len(const)):
         v0, v1, v2, v3 = 0.0, 0.0, 0.0, 0.0
+        f, g, h = form4(rows, 3 * i, q), form4(rows, 3 * i + 1, q), form4(rows, 3 * i + 2, q)
         for a in range(start[i], start[i + 1]):
             x = lin[a]
-            y0, y1, y2, y3 = x, x, x, x
-            for t in range(tri_start[a], tri_start[a + 1]):
-                c, j = tri_val[t], tri_col[t]
-                y0 += c * q[j, 0]
-                y1 += c * q[j, 1]
-                y2 += c * q[j, 2]
-                y3 += c * q[j, 3]
+            y0, y1, y2, y3 = slot_product4(rows, a, f, g, h, q)
+            y0, y1, y2, y3 = x + y0, x + y1, x + y2, x + y3
             jac[a, 0], jac[a, 1], jac[a, 2], jac[a, 3] = y0, y1, y2, y3
             j = col[a]
             v0 += (x + y0) * q[j, 0]
@@ -225,17 +263,11 @@ def inertia4(mass: Mass, q: Array, qdd: Array, quarter: float, force: Array, out
 def convective4(rows: Rows, q: Array, qd: Array, branch: Index, guide: Array, out: Array) -> None:
     """out = Φ_q_dot qd + Φ_t_dot in all lanes, as constraints.accelerations."""
     start, col = rows.start, rows.col
-    tri_start, tri_col, tri_val = rows.tri_start, rows.tri_col, rows.tri_val
     for i in range(len(out)):
         s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+        f, g, h = form4(rows, 3 * i, qd), form4(rows, 3 * i + 1, qd), form4(rows, 3 * i + 2, qd)
         for a in range(start[i], start[i + 1]):
-            u0, u1, u2, u3 = 0.0, 0.0, 0.0, 0.0
-            for t in range(tri_start[a], tri_start[a + 1]):
-                c, j = tri_val[t], tri_col[t]
-                u0 += c * qd[j, 0]
-                u1 += c * qd[j, 1]
-                u2 += c * qd[j, 2]
-                u3 += c * qd[j, 3]
+            u0, u1, u2, u3 = slot_product4(rows, a, f, g, h, qd)
             j = col[a]
             s0 += u0 * qd[j, 0]
             s1 += u1 * qd[j, 1]
@@ -285,7 +317,7 @@ def tangents4(tables: Tables, work: LaneWork, h: float, q: Array, qd: Array) -> 
             work.one_qd[i] = qd[i, lane]
         for k in range(len(work.one_w)):
             work.one_w[k] = 0.0
-        add_tangents(tables.loads, work.one_q, work.one_qd, 0.25 * h * h, 0.5 * h, work.one_w)
+        add_tangents(tables.loads, work.one_q, work.one_qd, 0.25 * h * h, 0.5 * h, work.one, work.one_w)
         rolling_tangents(
             tables.rolling, work.wheels[lane], work.road, work.inputs, h, work.one_q, work.one_qd, 0.25 * h * h,
             0.5 * h, work.one_w,
@@ -303,6 +335,8 @@ def largest4(x: Array) -> float:
         s1 += x[i, 1] * x[i, 1]
         s2 += x[i, 2] * x[i, 2]
         s3 += x[i, 3] * x[i, 3]
+    if not s0 + s1 + s2 + s3 < 1e200:  # max would lose a NaN
+        return 1e200
     return float(max(max(s0, s1), max(s2, s3)) ** 0.5)
 
 
@@ -324,10 +358,12 @@ def predict4(
 ) -> None:
     """Extrapolated acceleration; branches chosen lane by lane, their multipliers handed over."""
     before, control = work.before, work.control
-    trend = 1.0 if abs(control[1] - t_s) < 1e-6 * h and control[0] == h else 0.0
+    trend = abs(control[1] - t_s) < 1e-6 * h and control[0] == h
     for i in range(len(q)):
         for lane in range(LANES):
-            guess = qdd[i, lane] + trend * (qdd[i, lane] - before[i, lane])
+            guess = qdd[i, lane]
+            if trend:
+                guess += qdd[i, lane] - before[i, lane]
             speed = qd[i, lane] + 0.5 * h * (qdd[i, lane] + guess)
             before[i, lane] = qdd[i, lane]
             q[i, lane] += 0.5 * h * (qd[i, lane] + speed)
@@ -366,18 +402,18 @@ def step4(
     multiplier: Array,
     cost: Array,
 ) -> bool:
-    """One step of four states in place; the factor is made once, at the predicted positions."""
+    """One step of four states in place; the factor is made at the predicted positions, and again where it stalls."""
     rows, rhs, mu, phi, gap = tables.rows, work.rhs, work.mu, work.phi, work.gap
     quarter, per_h, per_h2 = 0.25 * h * h, 2.0 / h, 4.0 / (h * h)
     predict4(rows, work, t_s, h, q, qd, qdd, multiplier)
     for i in range(len(mu)):
         for lane in range(LANES):
             mu[i, lane] = quarter * multiplier[i, lane]
-    converged, last, iterations, size = False, 1e300, 0, 0.0
+    converged, last, iterations, size, need = False, 1e300, 0, 0.0, True
     while iterations < int(options[1]):
         evaluate4(rows, q, work.branch, work.guide, work.jac, phi)
         forces4(tables, work, force, t_s + h, h, q, qd)
-        if iterations == 0:
+        if need:
             add_mass4(tables.mass, tables.factor, q, work.w)
             tangents4(tables, work, h, q, qd)
             add_jacobian4(rows, tables.factor, work.jac, penalty, work.w)
@@ -385,6 +421,7 @@ def step4(
                 for lane in range(LANES):
                     work.jac0[a, lane] = work.jac[a, lane]
             factorise4(tables.factor, work.w)
+            need = False
         inertia4(tables.mass, q, qdd, quarter, work.force, rhs)
         subtract_transposed4(rows, work.jac, mu, work.ones, rhs)
         subtract_transposed4(rows, work.jac0, phi, penalty, rhs)
@@ -407,6 +444,7 @@ def step4(
             break
         if not size < 1e100:
             break
+        need = iterations > 1 and contraction > STALLED
         last = size
     if not converged and size <= options[4]:
         converged = True

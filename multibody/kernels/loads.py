@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from hodograph.multibody.compiling import inlined_inner, inner, njit
+from hodograph.multibody.kernels.linear import add_multiple
 from hodograph.multibody.tables import Array, Loads, Mass
+
+ONE = np.uint32(1)
 
 
 @njit
@@ -120,8 +125,13 @@ def generalised_forces(
 
 
 @inner
-def add_tangents(loads: Loads, q: Array, qd: Array, of_position: float, of_velocity: float, w: Array) -> None:
-    """w += of_position · K + of_velocity · C, the symmetric tangents of the springs and dampers."""
+def add_tangents(
+    loads: Loads, q: Array, qd: Array, of_position: float, of_velocity: float, slope: Array, w: Array
+) -> None:
+    """w += of_position · K + of_velocity · C, the symmetric tangents of the springs and dampers.
+
+    K = (k − F/l) g gᵀ + F/l · BᵀB with the gradient g of the length, kept in `slope` by slots of the spring.
+    """
     for s in range(len(loads.spring_par)):
         x, y, z, _, _, _, length, speed = spring_state(loads, s, q, qd)
         curves = loads.spring_curve[s]
@@ -135,15 +145,25 @@ def add_tangents(loads: Loads, q: Array, qd: Array, of_position: float, of_veloc
             continue
         across = of_position * force / length
         along = of_position * stiffness + of_velocity * damping - across
-        inverse = 1.0 / (length * length)
+        inverse = 1.0 / length
+        slots = loads.spring_slot[s + 1] - loads.spring_slot[s]
+        for a in range(slots):
+            slope[a] = 0.0
+        for k in range(loads.spring_term[s], loads.spring_term[s + 1]):
+            axis = loads.term[k, 1]
+            d = x if axis == 0 else (y if axis == 1 else z)
+            slope[loads.term_slot[k]] += loads.term_val[k] * d * inverse
+        r = loads.spring_run[s]
+        for a in range(slots):
+            weight = along * slope[a]
+            b = np.uint32(a)
+            while b < slots:
+                to, end_run = loads.run[r, 0], b + loads.run[r, 1]
+                add_multiple(w, to, weight, slope, b, end_run)
+                b = end_run
+                r += ONE
         for k in range(loads.spring_pair[s], loads.spring_pair[s + 1]):
-            i, j = loads.pair[k, 0], loads.pair[k, 1]
-            e = x if i == 0 else (y if i == 1 else z)
-            f = x if j == 0 else (y if j == 1 else z)
-            entry = along * e * f * inverse
-            if i == j:
-                entry += across
-            w[loads.pair[k, 2]] += loads.pair_val[k] * entry
+            w[loads.pair[k]] += loads.pair_val[k] * across
     for s in range(len(loads.scalar_par)):
         i = loads.scalar[s, 0]
         law = spring_law(loads, loads.scalar_par[s], loads.scalar[s, 1], loads.scalar[s, 2], q[i], qd[i])

@@ -9,6 +9,11 @@ seed eq. 5.32-5.37 with the derivative replaced by F/s (5.41), and carpinelli (4
 length is C_slip/c at small slip and shrinks towards F/c when the tyre slides, so that a locked tyre keeps its
 deflection instead of winding up. The equation is linear over a step and solved exactly. At rest w = v_n: the tyre is a
 spring and damper that creeps by v_n F/dF0.
+
+As printed, a tyre that does not roll would also relax while it trembles far below the friction limit, and a car on a
+slope would walk down with every oscillation. So w is multiplied by the share of sliding: 1 when the tyre rolls, or when
+sticking would need the full friction force; 0 when it does not roll and would need clearly less. This changes no steady
+force, and F·v + d(½ c x²)/dt = −d ẋ² − (w/K) F² ≤ 0 stays true: the tyre is passive.
 """
 
 from __future__ import annotations
@@ -50,6 +55,18 @@ NO_LOAD_N = 1e-6
 
 TRAIL_SPEED_MPS = 0.2
 """The pneumatic trail lies behind the motion: it changes side with the rolling direction and fades out around zero."""
+
+STICKS, SLIDES = 0.7, 1.0
+"""Share of the friction force below which a tyre that does not roll only stretches, and from which on it slides."""
+
+AT_REST_MPS = 1e-6
+"""Rolling speeds below this are none."""
+
+LEAST_SHARE = 1e-3
+"""Of sliding; above zero because the solution divides by the rate."""
+
+LOCKED = 0.03
+"""Share of the slip velocity below which the rolling of a tyre does not count; forces up to slip 1 change < 0.1 %."""
 
 ALIKE = 1e-9
 """Slips below this have no direction: both axes count the same."""
@@ -94,6 +111,41 @@ def deflected(
 
 
 @inlined_inner
+def smooth_step(x: float) -> float:
+    """0 below 0, 1 above 1, a cubic between."""
+    x = min(max(x, 0.0), 1.0)
+    return x * x * (3.0 - 2.0 * x)
+
+
+@inlined_inner
+def sliding_share(slip_mps: float, roll_mps: float, sticking_n: float, friction_n: float) -> float:
+    """How much of the relaxation acts: all of it while the slip velocity is below the rolling speed."""
+    slip = slip_mps / sqrt(roll_mps * roll_mps + AT_REST_MPS * AT_REST_MPS)
+    if slip <= 1.0:
+        return 1.0
+    sliding = smooth_step((sticking_n / friction_n - STICKS) / (SLIDES - STICKS))
+    return max(1.0 - smooth_step(0.5 * (slip - 1.0)) * (1.0 - sliding), LEAST_SHARE)
+
+
+@inlined_inner
+def stuck_force(c: float, d: float, x0: float, slip_mps: float, tau: float) -> float:
+    """Force after tau if the tyre did nothing but stretch."""
+    return c * (x0 - slip_mps * tau) - d * slip_mps
+
+
+@inlined_inner
+def rolling_mps(reference_mps: float, v_n: float) -> float:
+    """The reference speed without its fictitious part: what only pulls while rolling must not move a standing car."""
+    return reference_mps - v_n * v_n / reference_mps
+
+
+@inlined_inner
+def length(x: float, y: float) -> float:
+    """√(x² + y²)."""
+    return sqrt(x * x + y * y)
+
+
+@inlined_inner
 def within(fx: float, fy: float, peak_x: float, peak_y: float) -> float:
     """Factor ≤ 1 that brings a force back to the friction limit √(F_Mx² cos² + F_My² sin²) of its direction."""
     square = fx * fx + fy * fy
@@ -122,11 +174,15 @@ def tmeasy(
     x, y = TYRE_CURVE_X, TYRE_CURVE_Y
     hat_x, hat_y, mu = par[TYRE_HAT_X], par[TYRE_HAT_Y], par[TYRE_FRICTION]
     v_n = par[TYRE_STANDSTILL_SPEED]
-    # √((r Ω ŝ)² + v_n²) in place of r|Ω| ŝ + v_n: the same at rest, smooth there, and exact at speed
-    wx = sqrt(roll * roll * hat_x * hat_x + v_n * v_n)
     wy = sqrt(roll * roll * hat_y * hat_y + v_n * v_n)
-    # Camber and ply-steer pull only while the tyre rolls: w − v_n, not w, else a standing car would creep sideways.
-    vsy = vy - par[TYRE_CAMBER_SLIP] * sin(gamma) * (wy - v_n) / hat_y
+    vsy = vy - par[TYRE_CAMBER_SLIP] * sin(gamma) * rolling_mps(wy, v_n) / hat_y
+    # √((r Ω ŝ)² + v_n²) in place of r|Ω| ŝ + v_n: the same at rest, smooth there, and exact at speed. The share of the
+    # slip velocity keeps slips below 1/LOCKED: where a wheel locks while the tyre slides askew, the force turns from
+    # weighted slips to true ones over a range of wheel speed that grows with the sliding, not within v_n, where it
+    # would jump by a sixth over a millimetre per second and Newton would go round in circles.
+    least = v_n * v_n + LOCKED * LOCKED * (vsx * vsx + vsy * vsy)
+    wx = sqrt(roll * roll * hat_x * hat_x + least)
+    wy = sqrt(roll * roll * hat_y * hat_y + least)
     sx, sy = vsx / wx, vsy / wy
     square = sx * sx + sy * sy
     cos2 = (sx * sx + ALIKE * ALIKE) / (square + 2.0 * ALIKE * ALIKE)
@@ -165,7 +221,7 @@ def magic(
     x, y = TYRE_CURVE_X, TYRE_CURVE_Y
     mu, v_n = par[TYRE_FRICTION], par[TYRE_STANDSTILL_SPEED]
     w = sqrt(vx * vx + v_n * v_n)
-    rolling = w - v_n
+    rolling = rolling_mps(w, v_n)
     slip_x = vsx - par[x + CURVE_SHIFT_SLIP] * rolling
     slip_y = vy - (par[y + CURVE_SHIFT_SLIP] + par[TYRE_CAMBER_SLIP] * sin(gamma)) * rolling
     peak_x, peak_y = mu * quadratic(par, x + CURVE_PEAK, q), mu * quadratic(par, y + CURVE_PEAK, q)
@@ -211,12 +267,16 @@ def tyre_response(
     if par[TYRE_KIND] == TMEASY:
         forward = roll_mps
         secant, wx, wy, vsy, peak_x, peak_y, slip = tmeasy(par, q, vsx, vy_mps, roll_mps, gamma_rad)
-        x1, fx, bx = deflected(secant, vsx, wx, 0.0, cx, dx, x0_m, tau_s)
-        y1, fy, by = deflected(secant, vsy, wy, 0.0, cy, dy, y0_m, tau_s)
+        needed = length(stuck_force(cx, dx, x0_m, vsx, tau_s), stuck_force(cy, dy, y0_m, vsy, tau_s))
+        share = sliding_share(length(vsx, vsy), roll_mps, needed, secant * length(vsx / wx, vsy / wy))
+        x1, fx, bx = deflected(secant, vsx, share * wx, 0.0, cx, dx, x0_m, tau_s)
+        y1, fy, by = deflected(secant, vsy, share * wy, 0.0, cy, dy, y0_m, tau_s)
     else:
         forward = vx_mps
         kx, ky, w, slip_x, slip_y, peak_x, peak_y, slip = magic(par, q, vsx, vy_mps, vx_mps, gamma_rad)
-        load = par[TYRE_FRICTION] * fz_n
+        load = par[TYRE_FRICTION] * fz_n * rolling_mps(w, par[TYRE_STANDSTILL_SPEED]) / w
+        needed = length(stuck_force(cx, dx, x0_m, slip_x, tau_s), stuck_force(cy, dy, y0_m, slip_y, tau_s))
+        w *= sliding_share(length(slip_x, slip_y), roll_mps, needed, length(kx * slip_x, ky * slip_y) / w)
         x1, fx, bx = deflected(kx, slip_x, w, load * par[TYRE_CURVE_X + CURVE_SHIFT_FORCE], cx, dx, x0_m, tau_s)
         y1, fy, by = deflected(ky, slip_y, w, load * par[TYRE_CURVE_Y + CURVE_SHIFT_FORCE], cy, dy, y0_m, tau_s)
     hold = within(cx * x1, cy * y1, peak_x, peak_y)

@@ -52,6 +52,7 @@ from hodograph.sensors.kernels import ACCELERATION, SensorTable, difference, mea
 
 USED, LATE, GATED, STALE, INVALID = 0, 1, 2, 3, 4
 TWO_PI_LOG = 1.8378770664093453
+LEAST, MOST = 0.01, 10.0  # bounds of an adapted noise over its start
 
 
 class EkfSetting(NamedTuple):
@@ -61,7 +62,7 @@ class EkfSetting(NamedTuple):
     transition: int
     tangent: int  # 1: error-state correction along the tangent, accelerations kept; 2: then the position problem
     as_acceleration: int  # 1: disturbances are estimated as acceleration errors, fed back as Rᵀ M R · error
-    adaptive: int  # 1: the plant noise follows the corrections over a window
+    adaptive: int  # 1: the plant noise follows the corrections over a window; 2: as published
     gate: float  # chi-square limit of one row; inf: off
 
 
@@ -79,7 +80,7 @@ class Rows(NamedTuple):
     innovation_var: Array  # (m,)
     cost: Array  # (6,) of the stepper
     before: Array  # (N,) diagonal of P before the correction
-    window: Array  # (51, N) noise seen in the last 50 corrections; the last row counts them
+    window: Array  # (51, N) noise seen in the last 50 corrections; then their count, steps since, noise at the start
 
 
 @merged
@@ -106,6 +107,7 @@ def predict_ekf(
         for k in range(n - 2 * f):
             linear.Q[2 * f + k, 2 * f + k] = plant.noise_theta[k]
     propagate(linear.F, node.P, linear.Q, linear.T)
+    rows.window[len(rows.window) - 1, 1] += 1.0
     ok = step(plant, force, s.integrator, node, t_s, h, linear.change, rows.cost)
     if not ok:
         node.counts[FAILED_STEPS] += 1.0
@@ -234,21 +236,30 @@ def apply_tangent(plant: Plant, s: EkfSetting, node: Node, linear: Linear, dx: A
 
 @merged
 def adapt(plant: Plant, s: EkfSetting, node: Node, linear: Linear, rows: Rows) -> None:
-    """Plant noise from |dx² + P⁺ − (P⁻ − Q)|, the mean over the last 50 corrections."""
+    """Plant noise of the disturbances from the last 50 corrections: the mean of Q + (dx² + P⁺ − P⁻) / steps, bounded.
+
+    As published: the mean of |dx² + P⁺ − (P⁻ − Q)|. That takes the scatter of dx² for noise, and where corrections are
+    rare the noise feeds itself until the filter is lost.
+    """
     n, f, window = len(node.P), len(linear.null), rows.window
     length = len(window) - 1
-    slot = int(window[length, 0]) % length
+    slot, steps = int(window[length, 0]) % length, max(window[length, 1], 1.0)
     window[length, 0] += 1.0
-    for i in range(n):
-        window[slot, i] = abs(rows.dx[i] ** 2 + node.P[i, i] - (rows.before[i] - linear.Q[i, i]))
-    filled = min(int(window[length, 0]), length)
-    if filled < length:
-        return
+    window[length, 1] = 0.0
+    filled = window[length, 0] >= length
     for k in range(n - 2 * f):
-        total = 0.0
-        for i in range(length):
-            total += window[i, 2 * f + k]
-        plant.noise_theta[k] = total / length
+        i = 2 * f + k
+        if window[length, 0] == 1.0:
+            window[length, i] = plant.noise_theta[k]
+        more = rows.dx[i] ** 2 + node.P[i, i] - rows.before[i]
+        window[slot, i] = abs(more + linear.Q[i, i]) if s.adaptive == 2 else more / steps + linear.Q[i, i]
+        if filled:
+            total = 0.0
+            for j in range(length):
+                total += window[j, i]
+            start = window[length, i]
+            mean = total / length
+            plant.noise_theta[k] = mean if s.adaptive == 2 else min(max(mean, LEAST * start), MOST * start)
 
 
 @merged
@@ -274,7 +285,7 @@ def correct_ekf(
         return verdict
     if not (finite(rows.dx) and tidy(node.P, node.L, node.counts)):
         return -1
-    if s.adaptive == 1:
+    if s.adaptive > 0:
         adapt(plant, s, node, linear, rows)
     if s.tangent > 0:
         if not apply_tangent(plant, s, node, linear, rows.dx, t_s):

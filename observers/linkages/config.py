@@ -13,7 +13,7 @@ from hodograph.multibody.kinematics import from_independent
 from hodograph.multibody.mechanism import shipped_mechanism
 from hodograph.multibody.model import Model, State, build
 from hodograph.observers.plant import Disturbance, Uncertainty, gravity_error, unknown_force, unknown_point_forces
-from hodograph.observers.recipes import RECIPES, Ekf, Recipe, Ukf
+from hodograph.observers.recipes import RECIPES, Ekf, PublishedCekf, Recipe, Ukf
 from hodograph.sensors import Encoder, Gyroscope, Quality, SensorGroup, SensorSet, due, mount
 
 STEP_S = 0.005
@@ -131,10 +131,8 @@ def uncertainty_for(
     """Plant noise and disturbances of a named observer in this problem."""
     density = density_zdd(mechanism, configuration, level)
     disturbances: tuple[Disturbance, ...] = ()
-    if observer == "error_ekf_fe":
+    if observer in ("error_ekf_fe", "error_ekf_adaptive"):
         disturbances = unknown_force(model, _FE_VAR[mechanism], PRIOR_STD)
-    elif observer == "error_ekf_adaptive":
-        disturbances = unknown_force(model, density, PRIOR_STD)
     elif observer.startswith("force_"):
         disturbances = unknown_point_forces(model, tuning.force_density, tuning.force_std)
         density = tuning.force_density_zdd
@@ -150,19 +148,46 @@ def uncertainty_for(
     return Uncertainty(density, PRIOR_STD, PRIOR_STD, disturbances)
 
 
+def published_uncertainty(
+    observer: str, mechanism: str, sensors: str, model: Model, configuration: Configuration, level: str
+) -> Uncertainty | None:
+    """Plant noise and start of the toolbox where its observer needs others than ours: adaptation and CEKF."""
+    if observer == "error_ekf_adaptive":
+        density = density_zdd(mechanism, configuration, level)
+        return Uncertainty(density, PRIOR_STD, PRIOR_STD, unknown_force(model, density, PRIOR_STD))
+    if observer != "cekf":
+        return None
+    small = Uncertainty(0.0, 1.3e-5**0.5, 1.3e-3**0.5)
+    if configuration.name == "head2023":
+        if mechanism == "fourbar":
+            return Uncertainty(radians(42.0), PRIOR_STD, PRIOR_STD)
+        return replace(small, density_zdd=radians(87.5 if sensors == "encoder_crank" else 5.25))
+    if mechanism == "fourbar":
+        return Uncertainty(radians(3.5), 1.3e-4**0.5, 1.3e-2**0.5)
+    high, low = (87.5, 35.0) if sensors == "encoder_crank" else (5.25, 3.5)
+    return replace(small, density_zdd=radians(low if level == "low" else high))
+
+
 def weight_moment(model: Model) -> float:
     """A scale for unknown forces: total weight times the spread of the points at the start, N m."""
     weight = float(np.abs(model.tables.loads.steady).sum())
     return weight * float(np.ptp(model.start_q[: model.n - len(model.independent)])) / 10.0
 
 
-def recipe_for(observer: str, *, as_published: bool) -> Recipe:
-    """The recipe, or the toolbox' choices where ours corrects them: points close and not redrawn, dynamics still."""
+def recipe_for(observer: str, *, as_published: bool, config: str = "nd2017") -> Recipe:
+    """The recipe, or the toolbox' choices where ours corrects them.
+
+    Sigma points close and not redrawn, dynamics that start still, unbounded adaptation, and the CEKF step for step.
+    """
     recipe = RECIPES[observer]
-    if as_published and isinstance(recipe, Ukf) and observer in ("ukf_fe", "ukf_tr"):
+    if not as_published:
+        return recipe
+    if observer == "cekf":
+        return PublishedCekf(per_step=config == "nd2017")
+    if isinstance(recipe, Ukf) and observer in ("ukf_fe", "ukf_tr"):
         return replace(recipe, reuse=True, alpha=1e-3)
-    if as_published and isinstance(recipe, Ekf) and observer.startswith("error_"):
-        return replace(recipe, still_start=True)
+    if isinstance(recipe, Ekf) and observer.startswith("error_"):
+        return replace(recipe, still_start=True, unbounded=recipe.adaptive)
     return recipe
 
 

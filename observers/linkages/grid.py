@@ -19,6 +19,7 @@ from hodograph.observers.linkages.config import (
     TUNING,
     Tuning,
     delivered,
+    published_uncertainty,
     recipe_for,
     sensors_on,
     uncertainty_for,
@@ -75,13 +76,24 @@ class Source:
     seed: int = 10
 
 
-def problem_of(case: Case, tuning: Tuning = TUNING) -> Problem:
+def problem_of(case: Case, tuning: Tuning = TUNING, *, as_published: bool = False) -> Problem:
     """Wrong model, wrong start, sensors and plant noise of a row."""
     configuration = CONFIGURATIONS[case.config]
     model = wrong_model(case.mechanism, configuration, case.error_level)
     sensors = sensors_on(model, case.mechanism, case.sensors, configuration)
     uncertainty = uncertainty_for(case.observer, case.mechanism, model, configuration, case.error_level, tuning)
+    if as_published:
+        theirs = published_uncertainty(
+            case.observer, case.mechanism, case.sensors, model, configuration, case.error_level
+        )
+        uncertainty = theirs or uncertainty
     return Problem(model, sensors, uncertainty, wrong_start(case.mechanism, model, case.error_level), STEP_S)
+
+
+def engine_of(case: Case, tuning: Tuning = TUNING, *, as_published: bool = False) -> MechanismEngine:
+    """The observer of a row, without gating."""
+    recipe = recipe_for(case.observer, as_published=as_published, config=case.config)
+    return MechanismEngine(problem_of(case, tuning, as_published=as_published), recipe, inf)
 
 
 def readings_of(case: Case, source: Source) -> Array:
@@ -97,7 +109,7 @@ def score(
     case: Case, source: Source, *, as_published: bool = False, with_smoother: bool = False, tuning: Tuning = TUNING
 ) -> Score:
     """Run one row."""
-    made = MechanismEngine(problem_of(case, tuning), recipe_for(case.observer, as_published=as_published), inf)
+    made = engine_of(case, tuning, as_published=as_published)
     readings = readings_of(case, source)
     begin_s = thread_time()
     run = made.run(readings, for_smoother=with_smoother)
@@ -132,7 +144,7 @@ def run_grid(cases: Iterable[Case], source: Source, *, as_published: bool = Fals
     for mechanism, config in dict.fromkeys((c.mechanism, c.config) for c in wanted):
         truth_of(mechanism, config, source.reference)
     for case in {c.observer: c for c in wanted}.values():  # compiled before the clock runs
-        made = MechanismEngine(problem_of(case), recipe_for(case.observer, as_published=as_published), inf)
+        made = engine_of(case, as_published=as_published)
         made.run(readings_of(case, source)[:2], for_smoother=case.observer in SMOOTHED)
     with ThreadPoolExecutor(2) as pool:
         yield from pool.map(one, wanted)

@@ -1,0 +1,113 @@
+"""`hodograph doctor`: draws a vehicle, examines it, and says in words what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from hodograph.cli.console import print_json, stderr, stdout
+from hodograph.core.errors import MechanismError
+from hodograph.multibody.car.vehicle import CORNERS, Vehicle, read_vehicle
+
+if TYPE_CHECKING:
+    from hodograph.multibody.car.examine import VehicleReport
+    from hodograph.multibody.car.statics import StaticLoads
+
+MARKS = {"ok": "[green]ok[/green]", "note": "[cyan]note[/cyan]", "warning": "[bold yellow]warning[/bold yellow]"}
+
+
+def run_doctor(vehicle: Path, *, out: Path | None, as_json: bool) -> None:
+    """Prints tables and findings, writes `vehicle.png` and `suspension.png` to `out`."""
+    data = read_vehicle(vehicle)  # a wrong file is told before anything is compiled
+    from hodograph.multibody.car.examine import examine, report_document
+
+    console = stderr()
+    try:
+        with console.status("examining (the first time compiles for a minute or two)") as status:
+            report = examine(data, on_stage=lambda stage: status.update(f"{stage} (the first time compiles)"))
+    except MechanismError:
+        if out is not None:  # what cannot be built can still be looked at
+            _draw_vehicle(data, None, out)
+        raise
+    pictures = [] if out is None else _draw(report, out)
+    if as_json:
+        print_json({**report_document(report), "pictures": [str(path) for path in pictures]})
+        return
+    print_report(stdout(), report)
+    for path in pictures:
+        stdout().print(f"wrote {escape(str(path))}", soft_wrap=True)
+
+
+def _draw_vehicle(vehicle: Vehicle, design: StaticLoads | None, out: Path) -> Path:
+    from hodograph.cli.vehicle_plot import plot_vehicle
+
+    out.mkdir(parents=True, exist_ok=True)
+    plot_vehicle(vehicle, design, out / "vehicle.png")
+    return out / "vehicle.png"
+
+
+def _draw(report: VehicleReport, out: Path) -> list[Path]:
+    from hodograph.cli.vehicle_plot import plot_curves
+
+    paths = [_draw_vehicle(report.vehicle, report.design, out), out / "suspension.png"]
+    plot_curves(report, paths[1])
+    return paths
+
+
+def print_report(console: Console, r: VehicleReport) -> None:
+    """Corners, ride modes, then every finding; warnings come last, where the eye is."""
+    d, h = r.design, r.vehicle.chassis.origin_height_m
+    console.print(
+        f"[bold]{escape(r.vehicle.name)}[/bold]  {d.total_kg:.1f} kg, wheelbase {r.vehicle.wheelbase_m:.3f} m, centre "
+        f"of gravity {d.cg_m[0]:.3f} m ahead of the rear axle, {h + d.cg_m[2]:.3f} m above the road",
+        soft_wrap=True,
+    )
+    console.print(_corner_table(r))
+    console.print(_mode_table(r))
+    table = Table(box=None, show_header=False, pad_edge=False)
+    order = {"ok": 0, "note": 1, "warning": 2}
+    for finding in sorted(r.findings, key=lambda f: order[f.level]):
+        table.add_row(MARKS[finding.level], escape(finding.topic), escape(finding.text))
+    console.print(table)
+    console.print(_verdict(r))
+
+
+def _verdict(r: VehicleReport) -> str:
+    if r.warnings == 0:
+        return f"[green]{len(r.findings)} findings, nothing to worry about[/green]"
+    return f"[bold yellow]{r.warnings} of {len(r.findings)} findings want a look[/bold yellow]"
+
+
+def _corner_table(r: VehicleReport) -> Table:
+    table = Table(title="corners", title_justify="left", box=None, pad_edge=False)
+    table.add_column("")
+    for name in CORNERS:
+        table.add_column(name, justify="right")
+    loads = r.design.wheel_n if r.standing is None else r.standing.wheel_n
+    rows: dict[str, Callable[[str], str]] = {
+        "wheel load N": lambda c: f"{loads[c]:.0f}",
+        "spring load N": lambda c: f"{r.design.spring_n[c]:.0f}",
+        "motion ratio": lambda c: f"{r.corners[c].motion_ratio:.3f}",
+        "wheel rate N/mm": lambda c: f"{1e-3 * r.corners[c].wheel_rate_npm:.1f}",
+        "travel up mm": lambda c: f"{1e3 * r.corners[c].bump_travel_m:.0f}",
+        "travel down mm": lambda c: f"{1e3 * r.corners[c].rebound_travel_m:.0f}",
+        "roll centre mm": lambda c: f"{1e3 * r.corners[c].roll_centre_m:.0f}",
+    }
+    for label, value in rows.items():
+        table.add_row(label, *(value(name) for name in CORNERS))
+    return table
+
+
+def _mode_table(r: VehicleReport) -> Table:
+    table = Table(title="ride modes", title_justify="left", box=None, pad_edge=False)
+    table.add_column("")
+    table.add_column("Hz", justify="right")
+    table.add_column("damping", justify="right")
+    for mode in r.modes:
+        table.add_row(mode.name, f"{mode.undamped_hz:.2f}", f"{mode.damping_ratio:.2f}")
+    return table
