@@ -30,11 +30,15 @@ def show(name: str, car: Car, speed: CarSpeed) -> None:
         f"  Newton iterations: mean {steps.iterations.mean():.3f}, most {most} (cap {car.options.max_iterations}), "
         f"{cost.capped} steps ended at the cap; constraints within {cost.residual:.1e} (limit 1e-8)"
     )
-    sigma = speed.sigma57_ms
+    sigma = speed.sigma57.took_ms
     print(
         f"  57 cars, one step, four by four: median {np.median(sigma):.3f} ms, min {sigma.min():.3f}, "
         f"max {sigma.max():.3f} (target <= 2.0); {1e3 * np.median(sigma) / 60:.1f} us per car; "
         "loading the states is in it, Python is not"
+    )
+    print(
+        f"    constraints within {speed.sigma57.residual:.1e} (limit 1e-8), {speed.sigma57.capped} of "
+        f"{speed.sigma57.steps} steps of four ended at the cap"
     )
     total = sum(speed.madds.values())
     print(

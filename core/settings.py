@@ -1,7 +1,8 @@
 """TOML files (mappings, rigs, vehicles, mechanisms) → frozen dataclasses.
 
 The dataclass is the schema: a key that is no field is refused, a field without default must be there, a value must
-fit its annotation. Ranges belong into `__post_init__` (raise `ValueError`). Every complaint names file, line, key.
+fit its annotation, a float must be finite. Ranges belong into `__post_init__` (raise `ValueError`). Every complaint
+names file, line, key.
 
 Annotations understood: str, int, float, bool, Literal, `X | None`, tuple[X, ...], tuple[X, Y], dict[str, X], another
 dataclass, and Any (taken as it is). A field `class_` is written `class` in the file.
@@ -10,6 +11,7 @@ dataclass, and Any (taken as it is). A field `class_` is written `class` in the 
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 import tomllib
 import types
@@ -25,10 +27,11 @@ Path_ = tuple[str | int, ...]
 
 
 class _Misfit(Exception):
-    def __init__(self, path: Path_, reason: str) -> None:
+    def __init__(self, path: Path_, reason: str, at: Path_ | None = None) -> None:
         super().__init__(reason)
         self.path = path
         self.reason = reason
+        self.at = path if at is None else at  # whose line is told
 
 
 def read_settings(path: str | Path, cls: type[T]) -> T:
@@ -51,7 +54,7 @@ def settings_from_text(text: str, cls: type[T], source: str = "settings") -> T:
     except _Misfit as misfit:
         where = _spell(misfit.path)
         reason = f"{where}: {misfit.reason}" if where else misfit.reason
-        raise SettingsError(source, reason, _line_of(text, misfit.path)) from misfit.__cause__
+        raise SettingsError(source, reason, _line_of(text, misfit.at)) from misfit.__cause__
     return built
 
 
@@ -78,7 +81,13 @@ def _build(cls: Any, table: object, path: Path_) -> Any:
     try:
         return cls(**arguments)
     except (ValueError, HodographError) as error:
-        raise _Misfit(path, str(error)) from error
+        raise _Misfit(path, str(error), _key_named_in(str(error), path, table)) from error
+
+
+def _key_named_in(reason: str, path: Path_, table: Mapping[Any, object]) -> Path_:
+    """The key that a complaint about a table begins with, so that its line is told rather than that of the header."""
+    word = re.match(r"\w*", reason)
+    return (*path, word[0]) if word is not None and word[0] in table else path
 
 
 def _fit(hint: Any, value: object, path: Path_) -> Any:
@@ -135,8 +144,8 @@ def _fit_tuple(args: tuple[Any, ...], value: object, path: Path_) -> tuple[Any, 
 
 
 def _fit_scalar(hint: Any, value: object, path: Path_) -> Any:
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+    if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
+        return _finite(value, path)
     if type(value) is hint:
         return value
     if isinstance(hint, type) and issubclass(hint, str) and isinstance(value, str):  # StrEnum
@@ -146,6 +155,17 @@ def _fit_scalar(hint: Any, value: object, path: Path_) -> Any:
             members = ", ".join(map(repr, map(str, getattr(hint, "__members__", {}).values())))
             raise _Misfit(path, f"want one of {members}, got {value!r}") from None
     raise _Misfit(path, f"want {getattr(hint, '__name__', hint)}, got {_describe(value)}")
+
+
+def _finite(value: float, path: Path_) -> float:
+    """TOML knows nan and inf; no setting means them, and every range check of the form x < limit lets nan pass."""
+    try:
+        number = float(value)
+    except OverflowError:  # TOML integers have no limit here
+        number = math.inf
+    if not math.isfinite(number):
+        raise _Misfit(path, f"want a finite number, got {number}")
+    return number
 
 
 def _describe(value: object) -> str:

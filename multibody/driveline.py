@@ -22,7 +22,8 @@ class DiscBrake:
     """One wheel's disc brake.
 
     `pad_force` are the coefficients c0 … c3 of pad force (N) = c0 + c1 p + c2 p² + c3 p³ with the line pressure p in
-    Pa; below zero it counts as zero. `stiffness_nmpr` and `damping_nmspr` are of the wind-up while the disc sticks.
+    Pa; below zero it counts as zero. It must grow up to `highest_pressure_pa`, which is the range of the polynomial:
+    beyond, where a cubic may fall again, nothing is known, and `Car.schedule` refuses such pressures. `stiffness_nmpr` and `damping_nmspr` are of the wind-up while the disc sticks.
     """
 
     friction: float
@@ -43,6 +44,11 @@ class DiscBrake:
                 f"pad_force must grow with pressure up to highest_pressure_pa = {self.highest_pressure_pa:g}: "
                 "give [c0, c1, c2, c3] in N, N/Pa, N/Pa², N/Pa³"
             )
+
+    def torque_nm(self, pressure_pa: float) -> float:
+        """Braking torque of both pads on the turning wheel."""
+        force_n = float(np.polynomial.polynomial.polyval(pressure_pa, np.array(self.pad_force)))
+        return 2.0 * self.friction * self.effective_radius_m * max(force_n, 0.0)
 
     def row(self) -> Array:
         """As the kernels read it, shape (BRAKE_WIDTH,)."""

@@ -30,7 +30,8 @@ class State:
     """One state of a model: time, coordinates, velocities, accelerations (n,) and multipliers (rows,).
 
     `wheels` (wheels, 3) are the states of the forces: deflections of the tyres, wind-up of the brakes; empty means at
-    rest.
+    rest. `inputs` (inputs, 3) are value, rate and acceleration of the inputs that led here, for those who go on from
+    here (`Car.drive`); empty means not known. Steps do not read them.
     """
 
     t_s: float
@@ -39,12 +40,12 @@ class State:
     qdd: Array
     multipliers: Array
     wheels: Array = field(default_factory=lambda: np.zeros((0, WHEEL_STATES)))
+    inputs: Array = field(default_factory=lambda: np.zeros((0, 3)))
 
     def copy(self) -> State:
         """The same values in arrays of their own."""
-        return State(
-            self.t_s, self.q.copy(), self.qd.copy(), self.qdd.copy(), self.multipliers.copy(), self.wheels.copy()
-        )
+        arrays = (self.q, self.qd, self.qdd, self.multipliers, self.wheels, self.inputs)
+        return State(self.t_s, *(array.copy() for array in arrays))
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,10 @@ def gather_rolling(c: Coordinates, inputs: dict[str, int]) -> RollingParts:
                 raise MechanismError(f"{what}: wheel {force.wheel} has a tyre already")
             parts.tyre[k] = tyre_row(force.tyre, mirrored=force.mirrored)
         elif isinstance(force, WheelBrake):
-            parts.brake.append([_wheel(c, parts, force.wheel, what), inputs[force.input]])
+            k = _wheel(c, parts, force.wheel, what)
+            if any(braked == k for braked, _ in parts.brake):
+                raise MechanismError(f"{what}: wheel {force.wheel} has a brake already; its wind-up is one state")
+            parts.brake.append([k, inputs[force.input]])
             parts.brake_par.append(force.brake.row())
         elif isinstance(force, Drive):
             wheels = [_wheel(c, parts, wheel, what) for wheel in force.wheels]

@@ -56,7 +56,7 @@ def _account(name: str, h_s: float) -> EnergyAccount:
     drive = car.drive(car.moving(settled(name), 15.0), controls, h_s)
     assert np.abs(drive.acceleration_mps2[:, 1]).max() > 3.0
     assert drive.acceleration_mps2[:, 0].min() < -2.0
-    return energy_account(car, drive, controls, h_s)
+    return energy_account(car, drive)
 
 
 @pytest.mark.parametrize("name", VEHICLES)

@@ -120,6 +120,19 @@ def test_a_car_that_is_wrong_is_told_so() -> None:
     assert "off the plane of its arm" in text
 
 
+@pytest.mark.parametrize(("x_m", "light"), [(-0.5, ("fl", "fr")), (3.6, ("rl", "rr"))])
+def test_a_car_that_would_tip_over_is_diagnosed(x_m: float, light: tuple[str, ...]) -> None:
+    """With the centre of gravity outside the wheelbase an axle would have to hang on to the road; no square root of it."""
+    good = read_vehicle("xbw")
+    cg_m = (x_m, *good.chassis.cg_m[1:])
+    report = examine(replace(good, chassis=replace(good.chassis, cg_m=cg_m)))
+    told = [f.text for f in report.findings if f.level == "warning"]
+    for name in light:
+        assert any(text.startswith(f"{name} wheel would carry -") and "chassis.cg_m" in text for text in told)
+    assert any("carries nothing, so it has no frequency" in f.text for f in report.findings)
+    json.dumps(report_document(report))
+
+
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
     monkeypatch.setattr(sys, "argv", ["hodograph", "doctor", *map(str, arguments)])
     try:

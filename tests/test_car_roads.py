@@ -85,11 +85,14 @@ def test_starting_from_rest_on_rough_roads_stays_finite(name: str) -> None:
     weight_n = car.vehicle.gravity_mps2 * car.model.inertia.total_kg
     assert sum(car.loads_n(state).values()) == pytest.approx(weight_n, rel=0.02)
     t = times_s(4.0)
-    drive = car.drive(state, {"drive_nm": 900.0 * np.clip(t / 0.5, 0.0, 1.0), "rack_m": 0.01 * np.sin(2.0 * t)})
+    released = {"brake_front_pa": 0.0 * t, "brake_rear_pa": 0.0 * t}
+    pushed = {"drive_nm": 900.0 * np.clip(t / 0.5, 0.0, 1.0), "rack_m": 0.01 * np.sin(2.0 * t)}
+    drive = car.drive(state, pushed | released)
     assert np.isfinite(drive.trajectory.q).all()
     assert np.isfinite(drive.load_n).all()
     assert drive.body_mps[-1, 0] > 3.0
     assert drive.cost.capped <= 0.01 * drive.cost.steps
-    blocked = car.drive(drive.last, {"brake_front_pa": 1.4e7 + 0.0 * t, "brake_rear_pa": 1.4e7 + 0.0 * t}, STEP_S)
+    stopping = {"drive_nm": 0.0 * t, "brake_front_pa": 1.4e7 + 0.0 * t, "brake_rear_pa": 1.4e7 + 0.0 * t}
+    blocked = car.drive(drive.last, stopping, STEP_S)
     assert np.isfinite(blocked.trajectory.q).all()
     assert np.abs(blocked.body_mps[-1]).max() < 0.02

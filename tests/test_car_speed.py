@@ -10,15 +10,18 @@ import pytest
 from typer.testing import CliRunner
 
 from hodograph.cli.main import app
+from hodograph.core.errors import MechanismError
 from hodograph.multibody.car.car import Car, Drive
 from hodograph.multibody.car.peers import PEERS, peer_times_us
 from hodograph.multibody.car.speed import (
     SIGMA_POINTS,
     CarSpeed,
+    SigmaTimes,
     StepTimes,
     _one_round,
     multiply_adds,
-    sigma57_ms,
+    require_kept,
+    sigma57,
     sigma_states,
     step_times,
     stop_and_go,
@@ -76,9 +79,18 @@ def test_sigma_points_are_57_different_consistent_cars(car: Car, drive: Drive) -
     assert len(points) == SIGMA_POINTS
     assert len({point.q.tobytes() + point.qd.tobytes() for point in points}) == SIGMA_POINTS
     assert max(constraint_norms(car.model, point, work=car.stepper.work)[0] for point in points) < 1e-10
-    took_ms = sigma57_ms(car, moments=1, rounds=2)
-    assert took_ms.shape == (1, 2)
-    assert took_ms.min() > 0.0
+    times = sigma57(car, moments=1, rounds=2)
+    assert times.took_ms.shape == (1, 2)
+    assert times.took_ms.min() > 0.0
+    assert 0.0 < times.residual <= 1e-8
+    assert (times.steps, times.capped) == (15 * 4, 0)
+
+
+@pytest.mark.parametrize("worst_m", [1.1e-8, np.nan])
+def test_a_benchmark_that_leaves_its_constraints_raises(car: Car, worst_m: float) -> None:
+    require_kept(car, np.array([0.0, 0.0, 0.0, 1e-9, 0.0, 0.0, 0.0]))
+    with pytest.raises(MechanismError, match="constraints are left by"):
+        require_kept(car, np.array([0.0, 0.0, 0.0, worst_m, 0.0, 0.0, 0.0]))
 
 
 def test_multiply_adds_are_counted_as_the_kernels_do_them(car: Car) -> None:
@@ -95,7 +107,7 @@ def test_multiply_adds_are_counted_as_the_kernels_do_them(car: Car) -> None:
 def _made_up(peers_us: dict[str, float | None]) -> CarSpeed:
     cost = StepCost(4, 5, 4, 5, 1e-10, 0, 0)
     steps = StepTimes(np.array([[20.0, 30.0, 20.0, 90.0]]), np.array([1.0, 1.0, 1.0, 2.0]), cost, 0.3)
-    return CarSpeed(steps, np.full((2, 3), 1.5), {"all": 64000.0}, 6400.0, peers_us)
+    return CarSpeed(steps, SigmaTimes(np.full((2, 3), 1.5), 1e-9, 30, 0), {"all": 64000.0}, 6400.0, peers_us)
 
 
 def test_json_has_the_keys_of_the_contract_and_null_for_a_missing_peer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -136,6 +136,31 @@ WRONG = {
     "millimetres per second": ("[1.0, 1650.0]", "[1000.0, 1650.0]", r"line \d+.*front.damper.*mm/s"),
     "far stop": ("clearance_m = 0.035", "clearance_m = 35.0", r"line \d+.*front.bump_stop.*millimetres"),
     "high car": ("origin_height_m = 0.28", "origin_height_m = 280.0", r"line \d+.*chassis.*millimetres"),
+    "no gravity": ("schema = 1", "schema = 1\ngravity_mps2 = 0.0", r"line \d+.*gravity_mps2 must be positive"),
+    "no gear": ("rack_m_per_rad = ", "rack_m_per_rad = 0.0 # ", r"line \d+.*rack_m_per_rad is 0.*give the travel"),
+    "not a number": ("mass_kg = 541.0", "mass_kg = nan", r"line \d+.*chassis.mass_kg.*finite"),
+    "endless": ("rate_npm = 32000.0", "rate_npm = inf", r"line \d+.*front.spring.rate_npm.*finite"),
+    "right of the right": (
+        "[rear.right.wheel]",
+        "[rear.right]\nwheel_centre_m = [0.0, -0.66, 0.0]\n[rear.right.wheel]",
+        r"line \d+.*rear.right.*lies on the right",
+    ),
+    "right in millimetres": (
+        "[rear.right.wheel]",
+        "[rear.right]\nwheel_centre_m = [0.0, 660.0, 0.0]\n[rear.right.wheel]",
+        r"line \d+.*rear.right.*millimetres",
+    ),
+    "right camber": (
+        "[rear.right.wheel]",
+        "[rear.right]\ncamber_deg = -20\n[rear.right.wheel]",
+        r"line \d+.*beyond 15",
+    ),
+    "right seat": (
+        "[rear.right.wheel]",
+        '[rear.right.spring]\non = "upper_arm"\nlower_m = [0.0, 0.5, 0.1]\nupper_m = [0.0, 0.5, 0.4]\n'
+        "rate_npm = 30000.0\n[rear.right.wheel]",
+        r"line \d+.*rear: right.*MacPherson strut has no upper_arm",
+    ),
     "pushes": ("[0.3, 620.0]", "[0.3, -620.0]", r"line \d+.*front.damper.*must damp"),
 }
 

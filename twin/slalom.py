@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hodograph.core import Array
+from hodograph.core import Array, HodographError
 from hodograph.multibody.car.car import STEP_S, Car, Drive
 from hodograph.multibody.car.kinematics import CornerKinematics
 from hodograph.multibody.car.statics import static_loads
@@ -19,6 +19,9 @@ BLOCK = 10
 
 HAND_RADPS = 12.0
 """The driver's hands follow the wish like a critically damped system of this frequency."""
+
+LONGEST_S = 120.0
+"""A slalom that is not over by then never will be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,11 @@ class Slalom:
 
 @dataclass(slots=True)
 class Driver:
-    """Steers by pure pursuit of a path y(x), holds a speed with drive and brake; decides once per block of steps."""
+    """Steers by pure pursuit of a path y(x), holds a speed with drive and brake; decides once per block of steps.
+
+    All driven axles together push, all brakes together brake, as hard as the driver wants; he has no more pressure than
+    the weaker of the brakes takes.
+    """
 
     car: Car
     path: Callable[[float], float]
@@ -82,41 +89,62 @@ class Driver:
         return self._table(wish, push_mps2)
 
     def _table(self, rack_m: float, push_mps2: float) -> Array:
-        model, radius_m = self.car.model, self.car.vehicle.rear.tyre.radius_m
+        model, vehicle = self.car.model, self.car.vehicle
         table = np.zeros((BLOCK, len(model.inputs), 3))
-        for k in range(BLOCK):
-            s = self._rack
-            s[2] = HAND_RADPS**2 * (rack_m - s[0]) - 2.0 * HAND_RADPS * s[1]
-            s[1] += STEP_S * s[2]
-            s[0] += STEP_S * s[1]
-            table[k, model.input_index("rack_m") - 1] = s
-        for name in model.inputs:
-            if name.startswith("drive") and push_mps2 > 0.0:
-                table[:, model.input_index(name) - 1, 0] = push_mps2 * self._mass_kg * radius_m
-            if name.startswith("brake") and push_mps2 < 0.0:
-                table[:, model.input_index(name) - 1, 0] = -push_mps2 * 1e6
+        table[:, model.input_index("rack_m") - 1] = hands(self._rack, rack_m, STEP_S * np.arange(1, BLOCK + 1))
+        self._rack = table[-1, model.input_index("rack_m") - 1].copy()
+        torque_nm = push_mps2 * self._mass_kg * vehicle.rear.tyre.radius_m
+        if push_mps2 > 0.0:
+            driven = [name for name in model.inputs if name.startswith("drive")]
+            for name in driven:
+                table[:, model.input_index(name) - 1, 0] = torque_nm / len(driven)
+        elif (per_pa := vehicle.braking_nm_per_pa()) > 0.0:
+            strongest_pa = min(axle.brake.highest_pressure_pa for axle in (vehicle.front, vehicle.rear) if axle.brake)
+            for name in model.inputs:
+                if name.startswith("brake"):
+                    table[:, model.input_index(name) - 1, 0] = min(-torque_nm / per_pa, strongest_pa)
         return table
+
+
+def hands(before: Array, wish_m: float, t_s: Array) -> Array:
+    """Rack (k, 3) at times after `before` (value, rate, acceleration): the exact way of critically damped hands.
+
+    x = wish + (c₀ + c₁ t) e^(−ωt) with its two derivatives, so the three belong together at any step.
+    """
+    w = HAND_RADPS
+    c0 = before[0] - wish_m
+    c1 = before[1] + w * c0
+    fade, line = np.exp(-w * t_s), c0 + c1 * t_s
+    return np.column_stack([wish_m + line * fade, (c1 - w * line) * fade, (w * w * line - 2.0 * w * c1) * fade])
 
 
 def drive_slalom(
     car: Car, slalom: Slalom | None = None, on_progress: Callable[[float, float], None] | None = None
 ) -> Drive:
-    """From rest through the cones and to a stop; with two seconds of standing at the end."""
+    """From rest through the cones and to a stop; with two seconds of standing at the end.
+
+    `HodographError` when it takes longer than two minutes: the car has no drive, no brakes, or left the course.
+    """
     course = slalom or Slalom()
     driver = Driver(car, course.aside)
     state = car.settle()
-    runs: list[Trajectory] = []
+    runs, tables = list[Trajectory](), list[Array]()
     standing = 0
-    while standing * BLOCK * STEP_S < 2.0 and state.t_s < 120.0:
+    while standing * BLOCK * STEP_S < 2.0:
+        if state.t_s > LONGEST_S:
+            raise HodographError(
+                f"{car.vehicle.name} is not through the slalom after {LONGEST_S:.0f} s: it is at "
+                f"x = {state.q[car.model.index('O.x')]:.1f} m of {course.end_m:.1f} m; has it a drive and brakes?"
+            )
         x = float(state.q[car.model.index("O.x")])
         speed = course.speed_mps if x < course.end_m else 0.0
-        table = driver.controls(state, speed)
-        runs.append(car.stepper.run(state, STEP_S, BLOCK, schedule=table))
+        tables.append(driver.controls(state, speed))
+        runs.append(car.stepper.run(state, STEP_S, BLOCK, schedule=tables[-1]))
         state = runs[-1].last
         standing += int(speed == 0.0 and float(np.abs(state.qd[:3]).max()) < 0.02)
         if on_progress is not None:
             on_progress(min(x, course.end_m), course.end_m)
-    return car.seen(joined(runs))
+    return car.seen(joined(runs), np.concatenate(tables))
 
 
 def joined(runs: list[Trajectory]) -> Trajectory:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 from scipy.interpolate import CubicSpline
 
 from hodograph.core.errors import MechanismError
-from hodograph.multibody.algebra import Array, place_at
+from hodograph.multibody.algebra import Array
 from hodograph.multibody.car.forces import mechanism_of
 from hodograph.multibody.car.statics import static_loads
 from hodograph.multibody.car.vehicle import CORNERS, Vehicle, read_vehicle
-from hodograph.multibody.kernels.rolling import FX, FY, FZ, RADIUS, ROLL, VX, VY
+from hodograph.multibody.kernels.rolling import FX, FY, FZ, RADIUS, ROLL, VX, VY, rolling_forces
 from hodograph.multibody.kinematics import consistent
 from hodograph.multibody.model import Model, State, build
 from hodograph.multibody.road import Road
@@ -38,7 +38,8 @@ class Drive:
 
     `position_m` (k, 3) of the body origin, `velocity_mps` (k, 3) of the centre of gravity in ground axes, `body_mps`
     (k, 3) the same in body axes, `rpy_rad` (k, 3), `rates_radps` (k, 3) about body axes, `acceleration_mps2` (k, 3) of
-    the centre of gravity in body axes; by wheel fl, fr, rl, rr (k, 4): forces in the road plane, loads, slip speeds.
+    the centre of gravity in body axes; by wheel fl, fr, rl, rr (k, 4): forces in the road plane, loads, slip speeds;
+    `inputs` (k, inputs, 3): value, rate and acceleration of the model's inputs.
     """
 
     t_s: Array
@@ -54,6 +55,7 @@ class Drive:
     slip_x_mps: Array
     slip_y_mps: Array
     spin_radps: Array
+    inputs: Array
     trajectory: Trajectory
 
     @property
@@ -101,13 +103,12 @@ class Car:
         return Car(self.vehicle, self.options, self.formulation, self.integrator, road)
 
     def settle(self, x_m: float = 0.0, y_m: float = 0.0, yaw_rad: float = 0.0, *, braked: bool = False) -> State:
-        """The car at rest on its road, in equilibrium; on a slope it needs its brakes.
+        """The car at rest on its road, in equilibrium; on a slope it needs its brakes, which then stay on.
 
         Steps with the speed taken out again and again until nothing accelerates. Without brakes the tyres go on
         creeping out of their side stresses by micrometres a second; that counts as rest.
         """
-        for name in self.model.inputs:
-            self.stepper.set_input(name, STANDSTILL_BRAKE_PA if braked and name.startswith("brake") else 0.0)
+        self._set_inputs(STANDSTILL_BRAKE_PA if braked else 0.0)
         state = self.stepper.repair(self._placed(x_m, y_m, yaw_rad))
         body = [self.model.index(f"{name}.{axis}") for name in ("O", "ex", "ey", "ez") for axis in "xyz"]
         worst = before = np.inf
@@ -118,11 +119,15 @@ class Car:
             rest = self._at_rest(state)
             worst = float(np.abs(rest.qdd[body]).max())
             if worst < SETTLED_MPS2 or (worst < CREEPING_MPS2 and worst > 0.9 * before):
-                return rest
+                return replace(rest, inputs=self.stepper.work.inputs[1:].copy())
             before = worst
         raise MechanismError(
             f"{self.vehicle.name} does not come to rest on this road (still {worst:.2g} m/s²); settle it braked"
         )
+
+    def _set_inputs(self, brake_pa: float) -> None:
+        for name in self.model.inputs:
+            self.stepper.set_input(name, brake_pa if name.startswith("brake") else 0.0)
 
     def _at_rest(self, state: State) -> State:
         self.stepper.load_wheels(state)
@@ -151,54 +156,72 @@ class Car:
 
     def moving(self, state: State, speed_mps: float) -> State:
         """A settled state set in motion along the car's x axis, wheels rolling, nobody steering, driving or braking."""
-        for name in self.model.inputs:  # else the rack would stand where the last drive left it
-            self.stepper.set_input(name, 0.0)
+        self._set_inputs(0.0)  # else the rack would stand where the last drive left it
         index = self.model.index
         forward = state.q[index("ex.x") : index("ex.x") + 3]
         qd = np.zeros(self.model.n)
         for _, first in self._triples(self.model.mechanism.points):
             qd[first : first + 3] = speed_mps * forward
-        for k, name in enumerate(self.model.wheel_names):
+        for name, loaded_m in zip(self.model.wheel_names, self.wheels_at(state)[:, RADIUS], strict=True):
             tyre = self.vehicle.corner(name[:2]).axle.tyre
-            self.stepper.load_wheels(state)
             share = tyre.dynamic_radius_share
-            loaded_m = self._radius_m(state, k)
             qd[index(f"{name[:2]}_spin")] = speed_mps / (share * tyre.radius_m + (1.0 - share) * loaded_m)
         self.stepper.load_wheels(state)
         work = self.stepper.work
-        return consistent(self.model, state.t_s, state.q, qd, work=work, force=self.stepper.force)
+        moving = consistent(self.model, state.t_s, state.q, qd, work=work, force=self.stepper.force)
+        return replace(moving, inputs=work.inputs[1:].copy())
 
-    def _radius_m(self, state: State, wheel: int) -> float:
-        from hodograph.multibody.kernels.rolling import rolling_forces
-
-        work = self.stepper.work
-        spare = np.zeros(self.model.n)
+    def wheels_at(self, state: State) -> Array:
+        """Rows of all wheels in a state, in the order of `model.wheel_names`; columns as in kernels/rolling.py."""
+        self.stepper.load_wheels(state)
+        work, spare = self.stepper.work, np.zeros(self.model.n)
         rolling_forces(self.model.tables.rolling, work.wheels, work.road, work.inputs, 0.0, state.q, state.qd, spare)
-        return float(work.wheels[wheel, RADIUS])
+        return np.array(work.wheels)
 
-    def schedule(self, controls: Mapping[str, Array], h_s: float = STEP_S) -> Array:
+    def schedule(self, controls: Mapping[str, Array], h_s: float = STEP_S, start: State | None = None) -> Array:
         """Inputs for `drive` from their values at the end of each step, shape (steps, inputs, 3).
 
-        The rack's speed and acceleration come from a cubic spline through its values.
+        An input that is not given stays where it was in `start` (without one, where the stepper left it). Speed and
+        acceleration of the rack come from a cubic spline through the value at the start and those given.
         """
-        steps = len(next(iter(controls.values())))
-        table = np.zeros((steps, len(self.model.inputs), 3))
+        steps = {len(values) for values in controls.values()}
+        if len(steps) != 1:
+            raise ValueError(f"give one control or more, all with one value per step; got {sorted(steps)} values")
+        known = start is not None and len(start.inputs) > 0
+        before = start.inputs if start is not None and known else self.stepper.work.inputs[1:]
+        table = np.zeros((steps.pop(), len(self.model.inputs), 3))
+        table[:, :, 0] = before[:, 0]
         for name, values in controls.items():
             k = self.model.input_index(name) - 1
+            self._require_within(name, values)
             table[:, k, 0] = values
-            if name == "rack_m" and steps > 1:
-                spline = CubicSpline(np.arange(steps) * h_s, values)
-                times = np.arange(steps) * h_s
-                table[:, k, 1], table[:, k, 2] = spline(times, 1), spline(times, 2)
+            if name == "rack_m":
+                table[:, k, 1:] = _rates(before[k], np.asarray(values, dtype=np.float64), h_s)
         return table
 
-    def drive(self, state: State, controls: Mapping[str, Array], h_s: float = STEP_S, every: int = 1) -> Drive:
-        """Drive from a state with the controls held in `schedule`'s form; one row of each control per step."""
-        table = self.schedule(controls, h_s)
-        return self.seen(self.stepper.run(state, h_s, len(table), every, table))
+    def _require_within(self, name: str, values: Array) -> None:
+        """Neither the rack beyond its travel nor a pressure beyond what is known of the pads."""
+        low, high, why = -np.inf, np.inf, "not a finite number"
+        if name == "rack_m":
+            high = self.vehicle.steering.travel_m
+            low, why = -high, f"beyond steering.travel_m = {high:g} to each side"
+        elif name.startswith("brake"):
+            axle = "front" if "front" in name else "rear"
+            brake = getattr(self.vehicle, axle).brake
+            high, why = brake.highest_pressure_pa, f"beyond {axle}.brake.highest_pressure_pa"
+        wrong = np.flatnonzero(~(np.isfinite(values) & (np.asarray(values) >= low) & (np.asarray(values) <= high)))
+        if len(wrong):
+            raise ValueError(f"{name} is {values[wrong[0]]:g} at step {wrong[0]}, {why}")
 
-    def seen(self, run: Trajectory) -> Drive:
-        """A trajectory in engineering terms."""
+    def drive(self, state: State, controls: Mapping[str, Array], h_s: float = STEP_S, every: int = 1) -> Drive:
+        """Drive from a state with the controls in `schedule`'s form, one row of each per step; others are held."""
+        table = self.schedule(controls, h_s, state)
+        run = self.stepper.run(state, h_s, len(table), every, table)
+        run = replace(run, last=replace(run.last, inputs=table[-1].copy()))
+        return self.seen(run, table[every - 1 :: every])
+
+    def seen(self, run: Trajectory, inputs: Array) -> Drive:
+        """A trajectory in engineering terms, with the inputs (k, inputs, 3) at its rows."""
         first = {name: self.model.index(f"{name}.x") for name in ("O", "ex", "ey", "ez")}
         origin, ex, ey, ez = (run.q[:, i : i + 3] for i in first.values())
         rates = {name: run.qd[:, i : i + 3] for name, i in first.items()}
@@ -217,15 +240,13 @@ class Car:
         return Drive(
             run.t_s, origin, velocity, np.einsum("kij,kj->ki", axes, velocity), rpy, turn,
             np.einsum("kij,kj->ki", axes, acceleration), wheels[..., FZ], wheels[..., FX], wheels[..., FY],
-            wheels[..., VX] - wheels[..., ROLL], wheels[..., VY], spins, run,
+            wheels[..., VX] - wheels[..., ROLL], wheels[..., VY], spins, inputs, run,
         )  # fmt: skip
 
     def loads_n(self, state: State) -> Mapping[str, float]:
         """Wheel loads in a state, by corner."""
-        self.stepper.load_wheels(state)
-        self._radius_m(state, 0)
-        names = self.model.wheel_names
-        return {c: float(self.stepper.work.wheels[names.index(f"{c}_wheel"), FZ]) for c in CORNERS}
+        names, rows = self.model.wheel_names, self.wheels_at(state)
+        return {c: float(rows[names.index(f"{c}_wheel"), FZ]) for c in CORNERS}
 
     def cg_position_m(self, state: State) -> Array:
         """Centre of gravity of the whole car in its design shape, ground axes (3,)."""
@@ -234,4 +255,20 @@ class Car:
         return np.asarray(state.q[i : i + 3] + axes @ self.cg_m, dtype=np.float64)
 
 
-__all__ = ["REAL_TIME", "STEP_S", "Car", "Drive", "place_at"]
+def _rates(before: Array, values: Array, h_s: float) -> Array:
+    """Rate and acceleration (steps, 2) at the end of each step of a motion that goes on from `before` (3,).
+
+    A single step is a parabola through its end, its start and the point one step earlier that value, rate and
+    acceleration at the start tell: so steps taken one by one are differences of the last three values.
+    """
+    x, v, a = before
+    through = np.concatenate([[x], values])
+    if len(values) == 1:
+        through = np.concatenate([[x - h_s * v + 0.5 * h_s * h_s * a], through])
+    times = h_s * np.arange(len(through))
+    spline = CubicSpline(times, through)
+    ends = times[-len(values) :]
+    return np.column_stack([spline(ends, 1), spline(ends, 2)])
+
+
+__all__ = ["REAL_TIME", "STEP_S", "Car", "Drive"]

@@ -98,7 +98,7 @@ def corner_figures(vehicle: Vehicle, name: str, load_n: float) -> CornerFigures:
 
 
 def corner_frequency_hz(rate_npm: float, sprung_kg: float) -> float:
-    """Frequency of a mass on a rate."""
+    """Frequency of a mass, which must be positive, on a rate."""
     return sqrt(max(rate_npm, 0.0) / sprung_kg) / (2.0 * pi)
 
 

@@ -15,7 +15,7 @@ from scipy.integrate import cumulative_trapezoid
 
 from hodograph.multibody.algebra import Array, place_at
 from hodograph.multibody.car.assemble import CHASSIS_AXES, axes_names
-from hodograph.multibody.car.car import STEP_S, Car, Drive
+from hodograph.multibody.car.car import Car, Drive
 from hodograph.multibody.energy import curve_values, kinetic_j, potential_j, spring_length_m, spring_vectors
 from hodograph.multibody.kernels import dynamics
 from hodograph.multibody.kernels.rolling import BRAKE, DRAG, DRIVE, FX, FY, FZ, MZ, RADIUS
@@ -54,14 +54,12 @@ class EnergyAccount:
         return float(sum(np.trapezoid(np.abs(p), self.t_s) for p in self.power_w.values()))
 
 
-def energy_account(car: Car, drive: Drive, controls: Mapping[str, Array], h_s: float = STEP_S) -> EnergyAccount:
-    """The account of a drive and the controls it was made with."""
+def energy_account(car: Car, drive: Drive) -> EnergyAccount:
+    """The account of a drive with this car."""
     run = drive.trajectory
-    table = car.schedule(controls, h_s)
-    every = len(table) // len(run.t_s)
     powers = {"dampers": damper_power_w(car.model, run.q, run.qd), **_wheel_powers(car, drive)}
     powers["air"] = air_power_w(car, run.q, run.qd)
-    powers["steering"] = steering_power_w(car, drive, table[every - 1 :: every])
+    powers["steering"] = steering_power_w(car, drive)
     return EnergyAccount(run.t_s, kinetic_j(car.model, run.q, run.qd), potential_j(car.model, run.q), powers)
 
 
@@ -144,9 +142,10 @@ def air_power_w(car: Car, q: Array, qd: Array) -> Array:
     return np.asarray(-drag * np.hypot(vx, vy) ** 3 + lift, dtype=np.float64)
 
 
-def steering_power_w(car: Car, drive: Drive, inputs: Array) -> Array:
+def steering_power_w(car: Car, drive: Drive) -> Array:
     """What the rack's drive puts in: its force, a multiplier of the exact accelerations, times its speed."""
-    run, model, work = drive.trajectory, car.model, car.stepper.work
+    run, model, inputs = drive.trajectory, car.model, drive.inputs
+    work = model.work(car.stepper.parameters)._replace(road=car.road.table())
     guided = model.tables.rows.guide[:, 0]
     power = np.zeros(len(run.t_s))
     for k in np.flatnonzero(np.abs(inputs[:, :, 1]).max(axis=1) > 0.0):

@@ -170,16 +170,28 @@ def _axle(corner: str) -> str:
 def _loads(r: VehicleReport) -> Iterator[Finding]:
     share = 100.0 * r.design.front_share
     yield _judge("static loads", f"{share:.1f} % of the weight in front", share, 30.0, 70.0)
+    yield from _unloaded(r)
     for name in CORNERS:
         spring, needed_n = r.vehicle.corner(name).axle.spring, r.design.spring_n[name]
         given_n = spring.load_n
         if spring.free_length_m is not None:
             given_n = spring.rate_npm * (spring.free_length_m - r.corners[name].spring_m)
-        if given_n is not None and abs(given_n - needed_n) > 0.1 * needed_n:
+        if given_n is not None and abs(given_n - needed_n) > 0.1 * abs(needed_n):
             text = f"{name} spring: {given_n:.0f} N in the design position, {needed_n:.0f} N would carry the car there"
             yield Finding("warning", "static loads", text)
     if r.standing is not None:
         yield from _standing_loads(r, r.standing)
+
+
+def _unloaded(r: VehicleReport) -> Iterator[Finding]:
+    """Wheels that would have to hang on to the road, springs that would have to pull."""
+    x, y, _ = r.design.cg_m
+    where = f"the centre of gravity of the whole car is at x = {x:.3f} m, y = {y:.3f} m; is chassis.cg_m right?"
+    for what, loads_n in (("wheel", r.design.wheel_n), ("spring", r.design.spring_n)):
+        for name in CORNERS:
+            if not loads_n[name] > 0.0:
+                text = f"{name} {what} would carry {loads_n[name]:.0f} N in the design position, so the car cannot "
+                yield Finding("warning", "static loads", f"{text}stand there; {where}")
 
 
 def _standing_loads(r: VehicleReport, s: Standing) -> Iterator[Finding]:
@@ -241,9 +253,13 @@ def _geometry(r: VehicleReport) -> Iterator[Finding]:
 def _axle_geometry(r: VehicleReport, name: str) -> Iterator[Finding]:
     c, axle = r.corners[name], _axle(name)
     yield _judge("geometry", f"{axle} motion ratio {c.motion_ratio:.3f}", c.motion_ratio, 0.3, 1.3)
-    frequency = corner_frequency_hz(c.ride_rate_npm, r.sprung_kg(name))
-    text = f"{axle} corner: {1e-3 * c.wheel_rate_npm:.1f} N/mm at the wheel, {frequency:.2f} Hz on its tyre"
-    yield _judge("geometry", text, frequency, 0.8, 6.0)
+    rate = f"{axle} corner: {1e-3 * c.wheel_rate_npm:.1f} N/mm at the wheel"
+    sprung_kg = r.sprung_kg(name)
+    if sprung_kg > 0.0:
+        frequency = corner_frequency_hz(c.ride_rate_npm, sprung_kg)
+        yield _judge("geometry", f"{rate}, {frequency:.2f} Hz on its tyre", frequency, 0.8, 6.0)
+    else:
+        yield Finding("note", "geometry", f"{rate}; it carries nothing, so it has no frequency")
     up_mm, down_mm = 1e3 * c.bump_travel_m, 1e3 * c.rebound_travel_m
     travel = f"{axle} travel {up_mm:.0f} mm up, {down_mm:.0f} mm down"
     if c.reached:

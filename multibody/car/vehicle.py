@@ -38,6 +38,13 @@ def _require_all_or_none(*given: object) -> None:
         raise ValueError("on, lower_m and upper_m go together: all three, or none for the seats of the spring")
 
 
+def _require_small_angles(part: Axle | RightSide) -> None:
+    for name in ("toe_deg", "camber_deg"):
+        value = getattr(part, name)
+        if value is not None and abs(value) > 15.0:
+            raise ValueError(f"{name} = {value} is beyond 15 degrees")
+
+
 @dataclass(frozen=True, slots=True)
 class Chassis:
     """The sprung body with everything on it that is no part of suspension or wheels; driver and fuel included.
@@ -181,6 +188,10 @@ class RightSide:
     damper: Damper | None = None
     tyre: Tyre | None = None
 
+    def __post_init__(self) -> None:
+        require_left(self)
+        _require_small_angles(self)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axle:
@@ -202,17 +213,20 @@ class Axle:
 
     def __post_init__(self) -> None:
         require_left(self)
-        for name in ("toe_deg", "camber_deg"):
-            if abs(getattr(self, name)) > 15.0:
-                raise ValueError(f"{name} = {getattr(self, name)} is beyond 15 degrees")
+        _require_small_angles(self)
         for name in ("spring", "damper", "anti_roll_bar"):
             if getattr(getattr(self, name), "on", None) == "upper_arm" and self.suspension.kind == "macpherson":
                 raise ValueError(f"{name}: a MacPherson strut has no upper_arm")
+        if not self.symmetric:  # what is given for the right must also go with what is taken over from the left
+            try:
+                self.as_right()
+            except ValueError as error:
+                raise ValueError(f"right, together with what it takes over from the left: {error}") from error
 
     def as_right(self) -> Axle:
         """This axle with what is different on the right, still written as its mirror image on the left."""
         given = {f.name: getattr(self.right, f.name) for f in fields(self.right)}
-        return replace(self, **{name: value for name, value in given.items() if value is not None})
+        return replace(self, right=RightSide(), **{name: value for name, value in given.items() if value is not None})
 
     @property
     def symmetric(self) -> bool:
@@ -261,6 +275,11 @@ class Steering:
     def __post_init__(self) -> None:
         require_positive("mass_kg", self.mass_kg)
         require_positive("travel_m", self.travel_m)
+        if self.rack_m_per_rad == 0.0:
+            raise ValueError(
+                "rack_m_per_rad is 0, so turning the steering wheel would not move the rack: give the travel of the "
+                "rack to the left in metres per radian of steering wheel to the left, e.g. 0.008"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,6 +326,10 @@ class Vehicle:
     def __post_init__(self) -> None:
         if self.schema != 1:
             raise ValueError(f"schema {self.schema} is not known, only 1")
+        if not self.gravity_mps2 > 0.0:
+            raise ValueError(
+                f"gravity_mps2 must be positive (it acts downwards), got {self.gravity_mps2:g}: leave it out for 9.81"
+            )
         x, _, z = self.rear.wheel_centre_m
         if max(abs(x), abs(z)) > 1e-6:
             raise ValueError(
@@ -320,6 +343,11 @@ class Vehicle:
     def wheelbase_m(self) -> float:
         """Distance of the axles along x."""
         return self.front.wheel_centre_m[0]
+
+    def braking_nm_per_pa(self, at_pa: float = 2e6) -> float:
+        """Brake torque of all wheels together per pressure in all lines, a secant at `at_pa`; 0 without brakes."""
+        brakes = [axle.brake for axle in (self.front, self.rear) if axle.brake is not None]
+        return sum(2.0 * brake.torque_nm(at_pa) for brake in brakes) / at_pa
 
     def corner(self, name: str) -> Corner:
         """One of fl, fr, rl, rr in its own place."""
