@@ -122,7 +122,7 @@ def test_a_car_that_is_wrong_is_told_so() -> None:
 
 @pytest.mark.parametrize(("x_m", "light"), [(-0.5, ("fl", "fr")), (3.6, ("rl", "rr"))])
 def test_a_car_that_would_tip_over_is_diagnosed(x_m: float, light: tuple[str, ...]) -> None:
-    """With the centre of gravity outside the wheelbase an axle would have to hang on to the road; no square root of it."""
+    """With the centre of gravity outside the wheelbase an axle would have to hang on to the road."""
     good = read_vehicle("xbw")
     cg_m = (x_m, *good.chassis.cg_m[1:])
     report = examine(replace(good, chassis=replace(good.chassis, cg_m=cg_m)))

@@ -38,7 +38,7 @@ def _rolling_m(car: Car, state: State, wheel: int) -> float:
     """r_D, the radius at which the belt carries the force."""
     tyre = car.vehicle.corner(car.model.wheel_names[wheel][:2]).axle.tyre
     share = tyre.dynamic_radius_share
-    return share * tyre.radius_m + (1.0 - share) * car._radius_m(state, wheel)
+    return share * tyre.radius_m + (1.0 - share) * float(car.wheels_at(state)[wheel, RADIUS])
 
 
 def _radii_m(car: Car, state: State, wheel: int) -> tuple[float, float]:

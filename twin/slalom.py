@@ -91,7 +91,9 @@ class Driver:
     def _table(self, rack_m: float, push_mps2: float) -> Array:
         model, vehicle = self.car.model, self.car.vehicle
         table = np.zeros((BLOCK, len(model.inputs), 3))
-        table[:, model.input_index("rack_m") - 1] = hands(self._rack, rack_m, STEP_S * np.arange(1, BLOCK + 1))
+        table[:, model.input_index("rack_m") - 1] = hands(
+            self._rack, rack_m, np.linspace(STEP_S, BLOCK * STEP_S, BLOCK)
+        )
         self._rack = table[-1, model.input_index("rack_m") - 1].copy()
         torque_nm = push_mps2 * self._mass_kg * vehicle.rear.tyre.radius_m
         if push_mps2 > 0.0:
