@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import matplotlib as mpl
@@ -19,6 +20,7 @@ from hodograph.core.errors import MechanismError
 from hodograph.multibody.car.car import REAL_TIME, Car
 from hodograph.multibody.car.vehicle import read_vehicle
 from hodograph.multibody.model import State
+from hodograph.multibody.speed import measure
 from hodograph.multibody.stepper import (
     Formulation,
     Integrator,
@@ -58,15 +60,19 @@ def _newton(refresh: Refresh) -> Method:
     return Method(Formulation.AUGMENTED_LAGRANGIAN, Integrator.TRAPEZOIDAL, replace(REAL_TIME, refresh=refresh))
 
 
+EVERY_STEP = "augmented Lagrangian, factor every step"
+FROZEN = "augmented Lagrangian, factor frozen (seed 004)"
+DEPENDENT = "linearly implicit Euler, dependent (seed 000)"
+INDEPENDENT = "linearly implicit Euler, independent (seed 000)"
 PROJECTED = StepOptions(baumgarte=(0.0, 0.0), projection=Projection.ALWAYS)
 METHODS = {
     "augmented Lagrangian, factor every iteration": _newton(Refresh.EVERY_ITERATION),
-    "augmented Lagrangian, factor every step": _newton(Refresh.EVERY_STEP),
-    "augmented Lagrangian, factor frozen (seed 004)": _newton(Refresh.WHEN_SLOW),
-    "linearly implicit Euler, dependent (seed 000)": Method(
+    EVERY_STEP: _newton(Refresh.EVERY_STEP),
+    FROZEN: _newton(Refresh.WHEN_SLOW),
+    DEPENDENT: Method(
         Formulation.AUGMENTED_LAGRANGIAN, IMPLICIT, StepOptions(independent=False), "s-"
     ),
-    "linearly implicit Euler, independent (seed 000)": Method(
+    INDEPENDENT: Method(
         Formulation.AUGMENTED_LAGRANGIAN, IMPLICIT, StepOptions(independent=True), "s-"
     ),
     "matrix R, forward Euler": Method(
@@ -95,12 +101,14 @@ def run(
     stepper.set_road(car.road)
     for name in car.model.inputs:
         stepper.set_input(name, pressure_pa if name.startswith("brake") else 0.0)
-    stepper.run(start, h_s, 2)
-    stepper.forget()
-    steps = round(duration_s / h_s)
-    began = time.thread_time()
-    done = stepper.run(start, h_s, steps, steps // INSTANTS)
-    return done.q, done.qd, 1e3 * (time.thread_time() - began) / duration_s
+    stepper.run(start, h_s, 2)  # compiles what is not compiled yet
+    steps, times = round(duration_s / h_s), []
+    while len(times) < 3 and sum(times) < 0.3:
+        stepper.forget()
+        began = time.thread_time()
+        done = stepper.run(start, h_s, steps, steps // INSTANTS)
+        times.append(time.thread_time() - began)
+    return done.q, done.qd, 1e3 * min(times) / duration_s
 
 
 def frame(car: Car, q: Array) -> Array:
@@ -170,10 +178,10 @@ def stopping() -> None:
     car = Car(read_vehicle("xbw"))
     start = car.moving(car.settle(), 3.0)
     print("\nbraking from 3 m/s to a stop, 3 s: speed left in the last half second (mm/s), by step in ms")
-    print(f"  {'':48s}" + "".join(f"{1e3 * h:>12g}" for h in STEPS_S))
+    print(f"  {'':48s}" + "".join(f"{1e3 * h:>12g}" for h in STEPS_S[:4]))
     for name, method in METHODS.items():
         cells = []
-        for h in STEPS_S:
+        for h in STEPS_S[:4]:
             try:
                 _, qd, _ = run(car, method, start, h, 3.0, 2e6)
             except MechanismError:
@@ -207,10 +215,30 @@ def draw(studies: dict[str, Study]) -> None:
     plt.close(figure)
 
 
+def verdict(studies: dict[str, Study], car: Car) -> None:
+    """The seeds' own methods at 5 ms in the slalom: cost measured anew, taking turns, because the machine is shared."""
+    rest = car.settle()
+    steer(car)
+    start = car.moving(rest, SPEED_MPS)
+    rivals = (EVERY_STEP, "augmented Lagrangian, factor every iteration", FROZEN, DEPENDENT, INDEPENDENT)
+
+    def once(name: str) -> float:
+        return 5.0 * run(car, METHODS[name], start, 5e-3, SLALOM_S)[2]  # µs per step
+
+    costs = measure({name: partial(once, name) for name in rivals}, rounds=5)
+    print("\nwho is right? at 5 ms: us per step (median of turns), and errors (m) in slalom and ride")
+    for name in rivals:
+        errors = [next((e for h, e, _ in found[name] if h == 5e-3), np.nan) for found in studies.values()]
+        print(f"  {name:48s}{costs[name].median_us:>7.1f}" + "".join(f"{e:>10.1e}" for e in errors))
+    car.model.tables.rows.guide_par[0, 3:6] = 0.0
+
+
 def main() -> None:
     """Print the tables and draw the picture."""
-    draw({"slalom, 2 s at 12 m/s": slalom(), "ride without friction, 1 s after a drop of 5 mm": ride()})
+    studies = {"slalom, 2 s at 12 m/s": slalom(), "ride without friction, 1 s after a drop of 5 mm": ride()}
+    draw(studies)
     stopping()
+    verdict(studies, Car(read_vehicle("xbw")))
 
 
 if __name__ == "__main__":

@@ -44,6 +44,9 @@ CANDIDATES: dict[str, list[Tuning]] = {
 
 def main() -> None:
     """Print one line for each candidate."""
+    print("""The first line of each is what ships.
+force_ekf ships with a density of 1.2e-5, not the slightly better 1e-7: its forces must also follow what does wander.
+gravity_ekf ships with more acceleration noise than the best mean wants, for its cell coupler/10 Hz.""")
     for name, candidates in CANDIDATES.items():
         print(f"\n{name}: RMS over all streams / that of the best reference on the same streams, nd2017 | head2023")
         for tuning in candidates:

@@ -10,11 +10,7 @@ from __future__ import annotations
 
 import functools
 import os
-import resource
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable
 from math import pi
@@ -89,18 +85,6 @@ def _unscented() -> None:
         )
 
 
-def _compiling() -> None:
-    """First-ever compile of the filter families with all they call, in a fresh process; its CPU time."""
-    code = "from hodograph.observers.warm_up import warm_up_jobs\nfor _, job in warm_up_jobs(): job()"
-    with tempfile.TemporaryDirectory() as cache:
-        for title in ("compile of the filter families, cold", "the same, cached start"):
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            subprocess.run([sys.executable, "-c", code], check=True, env={**os.environ, "NUMBA_CACHE_DIR": cache})
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-            print(f"{title:<38}{cpu_s:>7.1f} s CPU")
-
-
 def _grid(reference: Path | None) -> None:
     """Every observer in every row, as `hodograph bench linkages` runs them, on two threads."""
     cases = [
@@ -130,7 +114,7 @@ def _better(reference: Path | None) -> None:
 What was tuned on what: the noise of force_ekf, shaping_ekf, gravity_ukf and gravity_ekf, and the choice of forces on
 points, were settled on streams of our own (seeds 1000 to 1019, both configurations, all nine cells together, one tuning
 for all rows; `python -m benchmarks observer_tuning`). The streams below are seeds 200 to 219 and the reference stream;
-nothing was changed after they were scored.
+no tuning was changed after they were scored.
 
 four-bar, high error; each line has encoder, gyroscope on coupler, on crank, each at 200/50/10 Hz""")
     for config in CONFIGS:
@@ -177,7 +161,6 @@ def main() -> None:
     """Print all tables."""
     _ten_seconds()
     _unscented()
-    _compiling()
     _grid(_reference())
     _better(_reference())
 

@@ -299,6 +299,8 @@ def check_late_data(make: Make, case: Case = rail) -> None:
     assert verdict is Verdict.LATE, f"a late reading was {verdict.name}"
     off = np.abs(late.estimate.x - in_time.estimate.x).max()
     assert off <= 1e-9, f"late data changed the answer by {off:.2e}"
+    off = np.abs(late.estimate.P - in_time.estimate.P).max()
+    assert off <= 1e-9, f"late data changed the covariance by {off:.2e}"
     late.predict_to(10_000_000_000)
     verdict = late.correct(held)
     assert verdict is Verdict.STALE, f"a reading ten seconds old was {verdict.name}"
@@ -347,6 +349,7 @@ def check_angles(make: Make, case: Case = rotor) -> None:
     """A rotor with a wrapping encoder is followed through ±π as a rail would be."""
     linear = case()
     truth, readings = simulate(linear, 400, 5)
+    assert truth[:, 0].min() < pi < truth[:, 0].max(), "the rotor of this check must pass ±π"
     observer = make(linear)
     for reading in readings:
         verdict = observer.correct(reading)

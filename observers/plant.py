@@ -14,9 +14,9 @@ from hodograph.multibody.model import Model, State, build
 from hodograph.multibody.tables import Work
 from hodograph.observers.kernels.plant import Linear, Node, Plant
 
-FIXED_POINT_TOLERANCE = 1e-8
+FIXED_POINT_TOLERANCE = 1e-7
 """The trapezoidal rule ends when its coordinates change by less. An iteration contracts a hundred times or more, so
-what is left is below 1e-10; one more iteration for each sigma point would cost a tenth of the filter's time."""
+what is left is below 1e-9. Iterating to the end moves a UKF on the four-bar by 1e-7 rad and costs a fifth more time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ class Ukf28:
     ratio: float
 
 
-def ukf28_timings(rounds: int = 25, repeats: int = 10) -> Ukf28 | None:
+def ukf28_timings(rounds: int = 9, repeats: int = 100) -> Ukf28 | None:
     """Predict and update with 28 states, 57 points and the full measurement transform; None without filterpy."""
     if importlib.util.find_spec("filterpy") is None:
         return None

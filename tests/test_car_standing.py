@@ -13,7 +13,6 @@ from hodograph.multibody.algebra import Array
 from hodograph.multibody.car import CORNERS, StaticLoads, static_loads
 from hodograph.multibody.car.car import STANDSTILL_BRAKE_PA, Car, Drive
 from hodograph.multibody.driveline import DiscBrake
-from hodograph.multibody.kernels.rolling import RADIUS
 from hodograph.multibody.tyres import steady_force
 
 
@@ -42,25 +41,38 @@ def _rolling_m(car: Car, state: State, wheel: int) -> float:
     return share * tyre.radius_m + (1.0 - share) * float(car.wheels_at(state)[wheel, RADIUS])
 
 
+def _radii_m(car: Car, state: State, wheel: int) -> tuple[float, float]:
+    """Loaded and rolling radius of a wheel."""
+    tyre = car.vehicle.corner(car.model.wheel_names[wheel][:2]).axle.tyre
+    loaded_m = car._radius_m(state, wheel)
+    return loaded_m, loaded_m + tyre.dynamic_radius_share * (tyre.radius_m - loaded_m)
+
+
 def _rotating_share(car: Car, state: State) -> float:
     """Σ I/(m r_D²): what spinning wheels add to the mass (erratum of 5.43)."""
     total = 0.0
     for k, name in enumerate(car.model.wheel_names):
-        axle = car.vehicle.corner(name[:2]).axle
-        total += axle.wheel.spin_inertia_kgm2 / _rolling_m(car, state, k) ** 2
+        _, rolling_m = _radii_m(car, state, k)
+        total += car.vehicle.corner(name[:2]).axle.wheel.spin_inertia_kgm2 / rolling_m**2
     return total / car.model.inertia.total_kg
+
+
+def _resistance(car: Car, state: State) -> float:
+    """Rolling resistance as a share of the load: its moment C_rr F r turns the wheel against a force at r_D."""
+    radii = np.array([_radii_m(car, state, k) for k in range(4)])
+    return float(car.vehicle.front.tyre.rolling_resistance * np.mean(radii[:, 0] / radii[:, 1]))
 
 
 @pytest.mark.parametrize("name", VEHICLES)
 def test_a_released_car_rolls_away_as_gravity_and_rotating_inertia_say(name: str) -> None:
-    """a = g (sin γ − C_rr cos γ)/(1 + Σ I/(m r r_D)), the ramp test of 5.43 with its erratum, within 0.5 %."""
+    """a = g (sin γ − C_rr cos γ)/(1 + Σ I/(m r_D²)), the ramp test of 5.43 with its erratum, within 0.5 %."""
     car, state = on_slope(name, "up")
     t = times_s(2.0)
     drive = car.drive(state, _held(np.zeros(len(t))))
     back_mps = -drive.body_mps[:, 0]
     steady = t > 0.8
     acceleration = np.polyfit(t[steady], back_mps[steady], 1)[0]
-    resistance = car.vehicle.front.tyre.rolling_resistance
+    resistance = _resistance(car, state)
     free = car.vehicle.gravity_mps2 * (np.sin(SLOPE_RAD) - resistance * np.cos(SLOPE_RAD))
     share = _rotating_share(car, state)
     assert share > 0.03
@@ -109,7 +121,7 @@ def test_coasting_comes_to_rest_without_chatter(name: str) -> None:
     assert np.abs(drive.acceleration_mps2[t > 12.0, 0]).max() < 1e-3
     assert speed.min() > -1e-3
     rolling = (t > 1.0) & (speed > 0.2)
-    resistance = car.vehicle.front.tyre.rolling_resistance * car.vehicle.gravity_mps2
+    resistance = _resistance(car, settled(name)) * car.vehicle.gravity_mps2
     slows = -np.polyfit(t[rolling], speed[rolling], 1)[0]
     assert slows == pytest.approx(resistance / (1.0 + _rotating_share(car, settled(name))), rel=0.02)
 
@@ -143,13 +155,13 @@ def _stopped(car: Car, name: str, pressure_pa: float, speed_mps: float) -> tuple
 
 @pytest.mark.parametrize("name", VEHICLES)
 def test_braking_distance_below_the_friction_limit(name: str) -> None:
-    """Known brake torques: (m + Σ I/(r r_D)) dv/dt = −Σ T/r − C_rr m g − k v², integrated, within 2 %."""
+    """Known brake torques: (m + Σ I/r_D²) dv/dt = −Σ T/r_D − C_rr m g − k v², integrated, within 2 %."""
     car, state, speed_mps = car_of(name), settled(name), 20.0
     pressure_pa = 2.2e6 if name == "xbw" else 1.2e6
     drive, distance_m = _stopped(car, name, pressure_pa, speed_mps)
     assert (drive.spin_radps[drive.body_mps[:, 0] > 1.0] > 0.0).all()  # nothing locks
     mass_kg = car.model.inertia.total_kg
-    rolling_n = car.vehicle.front.tyre.rolling_resistance * mass_kg * car.vehicle.gravity_mps2
+    rolling_n = _resistance(car, state) * mass_kg * car.vehicle.gravity_mps2
     force_n = _brake_force_n(car, state, pressure_pa) + rolling_n
     assert force_n > 0.3 * mass_kg * car.vehicle.gravity_mps2
     assert car.vehicle.aero is not None

@@ -87,7 +87,7 @@ class StepTimes:
 
 def step_times(car: Car, rounds: int = 5) -> StepTimes:
     """Drive the manoeuvre `rounds` times after one to warm up; raises when a constraint is left by more than 1e-8 m."""
-    start = car.settle()
+    start = car.settle(braked=True)
     schedule = car.schedule(stop_and_go(car), start=start)
     took = np.empty((rounds + 1, len(schedule)))
     iterations = np.empty(len(schedule))
@@ -157,7 +157,7 @@ def sigma57(car: Car, moments: int = 8, rounds: int = 15) -> SigmaTimes:
     15 groups of four lanes, three lanes of the last one idle copies. Each step starts anew from its states, as sigma
     points of a filter do: there is no step before it to extrapolate from.
     """
-    state, at = car.settle(), 0
+    state, at = car.settle(braked=True), 0
     schedule = car.schedule(stop_and_go(car), start=state)
     took, cost, groups = np.empty((moments, rounds)), np.zeros(7), 0
     for k, until in enumerate(np.linspace(0.1, 0.95, moments)):
