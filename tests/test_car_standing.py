@@ -13,6 +13,7 @@ from hodograph.multibody.algebra import Array
 from hodograph.multibody.car import CORNERS, StaticLoads, static_loads
 from hodograph.multibody.car.car import STANDSTILL_BRAKE_PA, Car, Drive
 from hodograph.multibody.driveline import DiscBrake
+from hodograph.multibody.kernels.rolling import RADIUS
 from hodograph.multibody.tyres import steady_force
 
 
@@ -34,17 +35,10 @@ def test_a_braked_car_stands_on_a_slope(name: str, kind: str) -> None:
     assert drive.load_n[-1].sum() == pytest.approx(weight_n * np.cos(SLOPE_RAD), rel=1e-4)
 
 
-def _rolling_m(car: Car, state: State, wheel: int) -> float:
-    """r_D, the radius at which the belt carries the force."""
-    tyre = car.vehicle.corner(car.model.wheel_names[wheel][:2]).axle.tyre
-    share = tyre.dynamic_radius_share
-    return share * tyre.radius_m + (1.0 - share) * float(car.wheels_at(state)[wheel, RADIUS])
-
-
 def _radii_m(car: Car, state: State, wheel: int) -> tuple[float, float]:
     """Loaded and rolling radius of a wheel."""
     tyre = car.vehicle.corner(car.model.wheel_names[wheel][:2]).axle.tyre
-    loaded_m = car._radius_m(state, wheel)
+    loaded_m = float(car.wheels_at(state)[wheel, RADIUS])
     return loaded_m, loaded_m + tyre.dynamic_radius_share * (tyre.radius_m - loaded_m)
 
 
@@ -133,7 +127,7 @@ def _brake_force_n(car: Car, state: State, pressure_pa: float) -> float:
         brake = car.vehicle.corner(name[:2]).axle.brake
         assert isinstance(brake, DiscBrake)
         pad_n = np.polynomial.polynomial.polyval(pressure_pa, np.array(brake.pad_force))
-        total += 2.0 * brake.friction * pad_n * brake.effective_radius_m / _rolling_m(car, state, k)
+        total += 2.0 * brake.friction * pad_n * brake.effective_radius_m / _radii_m(car, state, k)[1]
     return float(total)
 
 

@@ -5,7 +5,7 @@
     wheel = CornerKinematics.of(vehicle, "fl")         # camber, toe, motion ratio over bump and rack
     car = Car.of("xbw")                                # on a road: settle, moving, drive
     modes = ride_modes(car)                            # heave, pitch, roll, hop: frequency and damping
-    account = energy_account(car, drive, controls)     # where the energy of a drive went
+    account = energy_account(car, drive)               # where the energy of a drive went
 
 Exported lazily, as `hodograph.multibody`.
 """
