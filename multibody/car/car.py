@@ -187,8 +187,7 @@ class Car:
         steps = {len(values) for values in controls.values()}
         if len(steps) != 1:
             raise ValueError(f"give one control or more, all with one value per step; got {sorted(steps)} values")
-        known = start is not None and len(start.inputs) > 0
-        before = start.inputs if start is not None and known else self.stepper.work.inputs[1:]
+        before = self.stepper.work.inputs[1:] if start is None or not len(start.inputs) else start.inputs
         table = np.zeros((steps.pop(), len(self.model.inputs), 3))
         table[:, :, 0] = before[:, 0]
         for name, values in controls.items():
