@@ -109,5 +109,5 @@ def _mode_table(r: VehicleReport) -> Table:
     table.add_column("Hz", justify="right")
     table.add_column("damping", justify="right")
     for mode in r.modes:
-        table.add_row(mode.name, f"{mode.frequency_hz:.2f}", f"{mode.damping_ratio:.2f}")
+        table.add_row(mode.name, f"{mode.undamped_hz:.2f}", f"{mode.damping_ratio:.2f}")
     return table

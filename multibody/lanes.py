@@ -38,6 +38,10 @@ class LaneStepper:
         """Set a named input for the following steps."""
         self.work.inputs[self.model.input_index(name)] = (value, rate, acceleration)
 
+    def forget(self) -> None:
+        """Drop what earlier steps left to save iterations: these four states are not those of the step before."""
+        self.work.control[:] = (0.0, -1e300)
+
     def set_road(self, road: Road) -> None:
         """The road under the wheels for the following steps."""
         self.work = self.work._replace(road=road.table())
@@ -57,6 +61,7 @@ class LaneStepper:
         multipliers = np.column_stack([state.multipliers for state in states])
         penalty = tables.factor.penalty if o.penalty is None else np.full(self.model.rows, o.penalty * h_s**2 / 4)
         options = np.array([o.tolerance, o.max_iterations, 1.0, o.projection_tolerance, o.accepted_at_cap])
+        self.forget()
         self.work.wheels[:] = 0.0
         for lane, state in enumerate(states):
             if len(state.wheels):

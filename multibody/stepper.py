@@ -217,11 +217,13 @@ class Stepper:
     def start(self, qd: Array | None = None) -> State:
         """The model's start position, velocities made consistent, exact accelerations under this stepper's forces."""
         self.forget()
+        self.work.wheels[:] = 0.0
         return start_state(self.model, qd, work=self.work, force=self.force)
 
     def repair(self, state: State) -> State:
         """The nearest consistent state with exact accelerations, e.g. after a filter's correction."""
         self.forget()
+        self.load_wheels(state)
         return consistent(self.model, state.t_s, state.q, state.qd, work=self.work, force=self.force)
 
     def step(self, state: State, h_s: float) -> tuple[State, StepCost]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from math import pi
+from math import cos, pi, sin
 
 import numpy as np
 
@@ -93,8 +93,9 @@ def rotor(*, true_x0: tuple[float, float] = (3.1, 0.5), stepwise: bool = False) 
 
     With `stepwise` its acceleration error wanders from step to step, as in `stepwise_rail`.
     """
+    tip = Point((cos(true_x0[0]), sin(true_x0[0])))
     mechanism = Mechanism(
-        1, "rotor", "planar", (0.0, 0.0), {"A": Point((0.0, 0.0), fixed=True), "P": Point((1.0, 0.0))},
+        1, "rotor", "planar", (0.0, 0.0), {"A": Point((0.0, 0.0), fixed=True), "P": tip},
         {"bar": Bar(("A", "P"), 3.0, 1.0)}, angles={"phi": Angle("A>P", initial_rad=true_x0[0])}, independent=("phi",),
     )  # fmt: skip
     if not stepwise:

@@ -16,7 +16,7 @@ from hodograph.observers.kernels.ekf import EkfSetting, Rows, run_ekf
 from hodograph.observers.kernels.plant import Node
 from hodograph.observers.kernels.ukf import Swarm, UkfSetting, run_ukf
 from hodograph.observers.kernels.unscented import Points
-from hodograph.observers.plant import make_linear, make_node, make_plant
+from hodograph.observers.plant import FIXED_POINT_TOLERANCE, make_linear, make_node, make_plant
 from hodograph.observers.recipes import Dependent, Ekf, PublishedCekf, Recipe, Steps, Ukf
 
 if TYPE_CHECKING:
@@ -149,6 +149,8 @@ class UkfFamily(Family):
         self.setting = UkfSetting(
             int(recipe.steps), int(recipe.reuse), int(recipe.square_root), gate, recipe.weights(size)
         )
+        # weights of 1/α² magnify what the fixed-point iteration leaves: points that lie close need it done to the end
+        self.plant.explicit[0] = max(FIXED_POINT_TOLERANCE * recipe.alpha**2, 1e-13)
         self.points = make_points(size, len(problem.sensors.rows))
         shape = (2 * size + 1, problem.model.n)
         probe = _copy(self.node)

@@ -144,14 +144,16 @@ class MechanismEngine:
     def snapshot(self) -> Any:
         """Copies of all arrays that change."""
         f = self._family
-        return self.t_s, tuple(a.copy() for a in f.node), f.plant.work.control.copy(), f.memory()
+        work = f.plant.work
+        return self.t_s, tuple(a.copy() for a in f.node), work.control.copy(), work.branch.copy(), f.memory()
 
     def restore(self, snapshot: Any) -> None:
         """Back to a snapshot."""
-        self.t_s, arrays, control, memory = snapshot
+        self.t_s, arrays, control, branch, memory = snapshot
         for mine, theirs in zip(self._family.node, arrays, strict=True):
             mine[:] = theirs
         self._family.plant.work.control[:] = control
+        self._family.plant.work.branch[:] = branch
         self._family.recall(memory)
 
     def run(self, readings: Array, *, for_smoother: bool = False) -> Run:

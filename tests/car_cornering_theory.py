@@ -10,15 +10,21 @@ from `CornerKinematics`, nothing from a simulation. The vehicle must be symmetri
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy.optimize import brentq
 
 from hodograph.multibody.algebra import Array
-from hodograph.multibody.car import CornerKinematics, Vehicle, WheelPose, static_loads
+from hodograph.multibody.car import CornerKinematics, StaticLoads, Vehicle, WheelPose, static_loads
 from hodograph.multibody.tyres import cornering_stiffness_npr, steady_force
 
 STEP_M = 1e-3
+
+
+@cache
+def _static(vehicle: Vehicle) -> StaticLoads:
+    return static_loads(vehicle)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,7 @@ class AxleSide:
     radius_m: float
 
 
+@cache
 def axle_side(vehicle: Vehicle, corner: str, load_n: float) -> AxleSide:
     """Measure the left corner of an axle."""
     kin = CornerKinematics.of(vehicle, corner)
@@ -79,12 +86,12 @@ def axle_side(vehicle: Vehicle, corner: str, load_n: float) -> AxleSide:
 
 
 def _wheel_rate(vehicle: Vehicle, corner: str, poses: tuple[WheelPose, WheelPose, WheelPose]) -> float:
-    """Slope of the force that spring and bar bring to the contact: −d/db (F dl/db), the bar against its mirror image."""
+    """Slope of the force of spring and bar at the contact: −d/db (F dl/db), the bar against its mirror image."""
     axle = vehicle.corner(corner).axle
     lengths = np.array([p.spring_m for p in poses])
     slope = (lengths[0] - lengths[2]) / (2.0 * STEP_M)
     bend = (lengths[0] - 2.0 * lengths[1] + lengths[2]) / STEP_M**2
-    spring_n = static_loads(vehicle).spring_n[corner]
+    spring_n = _static(vehicle).spring_n[corner]
     bar_npm = 2.0 * axle.anti_roll_bar.rate_npm if axle.anti_roll_bar is not None else 0.0
     return float((axle.spring.rate_npm + bar_npm) * slope**2 - spring_n * bend)
 
@@ -102,7 +109,7 @@ class Cornering:
 
 def cornering(vehicle: Vehicle, speed_mps: float, ay_mps2: float) -> Cornering:
     """Theory of a symmetric vehicle at a speed; only `curved` depends on the acceleration."""
-    static = static_loads(vehicle)
+    static = _static(vehicle)
     length_m, mass_kg, g = vehicle.wheelbase_m, static.total_kg, vehicle.gravity_mps2
     sides = [axle_side(vehicle, c, static.wheel_n[c]) for c in ("fl", "rl")]
     front, rear = sides

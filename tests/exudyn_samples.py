@@ -275,7 +275,8 @@ class ExudynCar:
             depth = radius - r
             arm = -r * up
             sinking = -(v[2] + np.cross(omega, arm)[2]) / up[2]
-            load = max(0.0, rate * depth + damping * sinking) if depth > 0.0 else 0.0
+            fading = damping * min(1.0, depth / 2e-3)  # comes in over 2 mm, as ours
+            load = max(0.0, rate * depth + fading * sinking) if depth > 0.0 else 0.0
             torque = np.cross(arm, [0.0, 0.0, load])
             return [0.0, 0.0, -load, -torque[0], -torque[1], -torque[2]]  # what pulls the two ends together
 

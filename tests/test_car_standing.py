@@ -34,14 +34,19 @@ def test_a_braked_car_stands_on_a_slope(name: str, kind: str) -> None:
     assert drive.load_n[-1].sum() == pytest.approx(weight_n * np.cos(SLOPE_RAD), rel=1e-4)
 
 
+def _rolling_m(car: Car, state: State, wheel: int) -> float:
+    """r_D, the radius at which the belt carries the force."""
+    tyre = car.vehicle.corner(car.model.wheel_names[wheel][:2]).axle.tyre
+    share = tyre.dynamic_radius_share
+    return share * tyre.radius_m + (1.0 - share) * car._radius_m(state, wheel)
+
+
 def _rotating_share(car: Car, state: State) -> float:
-    """Σ I/(m r r_D): what spinning wheels add to the mass (erratum of 5.43)."""
+    """Σ I/(m r_D²): what spinning wheels add to the mass (erratum of 5.43)."""
     total = 0.0
     for k, name in enumerate(car.model.wheel_names):
         axle = car.vehicle.corner(name[:2]).axle
-        loaded_m = car._radius_m(state, k)
-        rolling_m = axle.tyre.radius_m - (1.0 - axle.tyre.dynamic_radius_share) * (axle.tyre.radius_m - loaded_m)
-        total += axle.wheel.spin_inertia_kgm2 / (loaded_m * rolling_m)
+        total += axle.wheel.spin_inertia_kgm2 / _rolling_m(car, state, k) ** 2
     return total / car.model.inertia.total_kg
 
 
@@ -109,13 +114,13 @@ def test_coasting_comes_to_rest_without_chatter(name: str) -> None:
 
 
 def _brake_force_n(car: Car, state: State, pressure_pa: float) -> float:
-    """Σ torque/radius of all brakes that slide at this pressure, by (5.26)."""
+    """Σ torque/r_D of all brakes that slide at this pressure, by (5.26)."""
     total = 0.0
     for k, name in enumerate(car.model.wheel_names):
         brake = car.vehicle.corner(name[:2]).axle.brake
         assert isinstance(brake, DiscBrake)
         pad_n = np.polynomial.polynomial.polyval(pressure_pa, np.array(brake.pad_force))
-        total += 2.0 * brake.friction * pad_n * brake.effective_radius_m / car._radius_m(state, k)
+        total += 2.0 * brake.friction * pad_n * brake.effective_radius_m / _rolling_m(car, state, k)
     return float(total)
 
 

@@ -197,7 +197,10 @@ def oracle(tyre: Tyre, fz: float, vx: float, vy: float, roll: float, start: Any,
     """
     vn = tyre.standstill_speed_mps
     if isinstance(tyre, TMeasyTyre):
-        w = np.hypot(roll * np.array(tyre.weights), vn)
+        sliding = np.hypot(vx - roll, vy)
+        locks = np.interp(sliding / np.hypot(roll, 1e-6), [5.0, 10.0], [0.0, 1.0])
+        least = np.hypot(vn, 0.03 * sliding * locks**2 * (3.0 - 2.0 * locks))
+        w = np.hypot(roll * np.array(tyre.weights), least)
         slips = -np.array([vx - roll, vy]) / w * np.array(tyre.weights)
     else:
         w = np.full(2, np.hypot(vx, vn))

@@ -5,6 +5,7 @@
     wheel = CornerKinematics.of(vehicle, "fl")         # camber, toe, motion ratio over bump and rack
     car = Car.of("xbw")                                # on a road: settle, moving, drive
     modes = ride_modes(car)                            # heave, pitch, roll, hop: frequency and damping
+    account = energy_account(car, drive, controls)     # where the energy of a drive went
 
 Exported lazily, as `hodograph.multibody`.
 """
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hodograph.multibody.car.car import Car, Drive
+    from hodograph.multibody.car.energy import EnergyAccount, energy_account
     from hodograph.multibody.car.forces import mechanism_of
     from hodograph.multibody.car.kinematics import CornerKinematics, WheelPose
     from hodograph.multibody.car.modes import RideMode, ride_modes
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "car": ("Car", "Drive"),
+    "energy": ("EnergyAccount", "energy_account"),
     "forces": ("mechanism_of",),
     "kinematics": ("CornerKinematics", "WheelPose"),
     "modes": ("RideMode", "ride_modes"),
@@ -31,8 +34,8 @@ _HOMES = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
-    "CORNERS", "Car", "CornerKinematics", "Drive", "RideMode", "StaticLoads", "Vehicle", "WheelPose", "mechanism_of",
-    "read_vehicle", "ride_modes", "shipped_vehicles", "static_loads",
+    "CORNERS", "Car", "CornerKinematics", "Drive", "EnergyAccount", "RideMode", "StaticLoads", "Vehicle", "WheelPose",
+    "energy_account", "mechanism_of", "read_vehicle", "ride_modes", "shipped_vehicles", "static_loads",
 ]  # fmt: skip
 
 

@@ -100,6 +100,9 @@ def _wheel_powers(car: Car, drive: Drive) -> dict[str, Array]:
         total["tyres_vertical"] += row[:, FZ] * (speed * normal).sum(axis=1)
         plane = row[:, FX, None] * forward + row[:, FY, None] * across
         total["tyres_slip"] += (plane * speed).sum(axis=1) + row[:, MZ] * (normal * wheel).sum(axis=1)
+        tyre = car.vehicle.corner(corner).axle.tyre
+        lever_m = tyre.dynamic_radius_share * np.maximum(tyre.radius_m - row[:, RADIUS], 0.0)  # r_D − r
+        total["tyres_slip"] -= lever_m * row[:, FX] * (wheel * axis).sum(axis=1)
         total["rolling_resistance"] -= row[:, DRAG] * (wheel * axis).sum(axis=1)
         total["brakes"] -= row[:, BRAKE] * spin
         total["drive"] += row[:, DRIVE] * ((wheel - body) * axis).sum(axis=1)

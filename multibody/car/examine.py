@@ -213,8 +213,8 @@ def _standing_loads(r: VehicleReport, s: Standing) -> Iterator[Finding]:
 def _ride(r: VehicleReport) -> Iterator[Finding]:
     for mode in r.modes:
         low, high = (0.8, 6.0) if mode.name in ("heave", "pitch", "roll") else (6.0, 25.0)
-        text = f"{mode.name} {mode.frequency_hz:.2f} Hz, damped {mode.damping_ratio:.2f} of critical"
-        if low <= mode.frequency_hz <= high:
+        text = f"{mode.name} {mode.undamped_hz:.2f} Hz, damped {mode.damping_ratio:.2f} of critical"
+        if low <= mode.undamped_hz <= high:
             yield _judge("ride", text, mode.damping_ratio, 0.1, 0.9, level="note")
         else:
             yield Finding("warning", "ride", f"{text}; usual is {low:g} to {high:g} Hz")
@@ -294,7 +294,10 @@ def report_document(r: VehicleReport) -> dict[str, Any]:
         "standing": None if r.standing is None else {
             "rise_m": r.standing.rise_m, "roll_rad": r.standing.roll_rad, "pitch_rad": r.standing.pitch_rad,
         },
-        "modes": [{"name": m.name, "frequency_hz": m.frequency_hz, "damping": m.damping_ratio} for m in r.modes],
+        "modes": [
+            {"name": m.name, "undamped_hz": m.undamped_hz, "frequency_hz": m.frequency_hz, "damping": m.damping_ratio}
+            for m in r.modes
+        ],
         "roll_stiffness_nmprad": {axle: r.roll_stiffness_nmprad(axle) for axle in ("front", "rear")},
         "corners": {name: _corner_document(c) for name, c in r.corners.items()},
         "steering": None if r.steer is None else {

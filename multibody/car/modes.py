@@ -33,7 +33,10 @@ ALONE = 0.9
 
 @dataclass(frozen=True, slots=True)
 class RideMode:
-    """A natural motion: `frequency_hz` is the undamped natural frequency |λ|/2π, `damping_ratio` −Re λ/|λ|.
+    """A natural motion: `frequency_hz` is |λ|/2π of the damped car, `damping_ratio` −Re λ/|λ|.
+
+    `undamped_hz` is the frequency without dampers, which textbooks compute from rates and masses; it differs where
+    strong dampers tie body and wheels together.
 
     `name`: heave, pitch, roll; front hop (both wheels together) and front tramp (against each other), likewise rear, or
     hop fl … where one wheel moves alone. The shape: `body` (3,) is heave in metres, pitch and roll in radians at the
@@ -45,6 +48,7 @@ class RideMode:
     damping_ratio: float
     body: Array
     wheels: Array
+    undamped_hz: float
 
 
 def ride_modes(car: Car) -> tuple[RideMode, ...]:
@@ -63,9 +67,12 @@ def ride_modes(car: Car) -> tuple[RideMode, ...]:
     names = _names(sizes)
     order = sorted(range(len(names)), key=lambda k: (BODY.index(names[k]) if names[k] in BODY else 3, names[k]))
     return tuple(
-        RideMode(names[k], float(damped[k, 0]), float(damped[k, 1]), seen[:3, k].copy(), seen[3:, k].copy())
+        RideMode(
+            names[k], float(damped[k, 0]), float(damped[k, 1]), seen[:3, k].copy(), seen[3:, k].copy(),
+            float(np.sqrt(values[k]) / (2.0 * np.pi)),
+        )
         for k in order
-    )
+    )  # fmt: skip
 
 
 class _Linear:

@@ -19,6 +19,7 @@ from hodograph.multibody.tables import Array, Tables, Work
 
 EVERY_ITERATION, EVERY_STEP, WHEN_SLOW = 0, 1, 2
 STALLED = 0.5
+TRUSTED, TRUSTED_WITH_WHEELS = 1e-6, 1e-4
 """A factor that reduces the moves of Newton by less than this is renewed also within its step."""
 
 
@@ -143,9 +144,11 @@ def augmented_step(
     n, m = len(q), len(mu)
     start, col, jac0 = rows.start, rows.col, work.jac0
     before = work.stage[16]
-    trend = 1.0 if abs(work.control[7] - t_s) < 1e-6 * h and work.control[1] == h else 0.0
+    trend = abs(work.control[7] - t_s) < 1e-6 * h and work.control[1] == h
     for i in range(n):
-        guess = qdd[i] + trend * (qdd[i] - before[i])
+        guess = qdd[i]
+        if trend:
+            guess += qdd[i] - before[i]
         speed = qd[i] + 0.5 * h * (qdd[i] + guess)
         before[i] = qdd[i]
         q[i] += 0.5 * h * (qd[i] + speed)
@@ -206,7 +209,14 @@ def augmented_step(
     if not converged and size <= options[4]:
         converged = True
         cost[6] += 1.0
-    work.control[0] = max(contraction, 1e-6) if iterations > 1 else min(2.0 * max(contraction, 1e-6), 1.0)
+    cost[0] += iterations
+    cost[2] += iterations
+    if not converged:
+        work.control[1] = 0.0  # whatever is in the factor, the next step makes a new one
+        return False
+    # How far the contraction of this step is trusted in the next one. Wheels meet events: less far.
+    trusted = TRUSTED_WITH_WHEELS if len(tables.rolling.wheel) > 0 else TRUSTED
+    work.control[0] = max(contraction, trusted) if iterations > 1 else min(2.0 * max(contraction, trusted), 1.0)
     evaluate(rows, q, work.branch, work.guide, work.jac, phi)
     if refresh == WHEN_SLOW:
         for i in range(m):
@@ -244,10 +254,10 @@ def augmented_step(
     work.control[7] = t_s + h
     for i in range(m):
         multiplier[i] = mu[i] * per_h2
-    cost[0] += iterations
-    cost[2] += iterations
-    cost[3] = max(cost[3], norm(phi))
-    return converged
+    open_by = norm(phi)
+    if not open_by <= cost[3]:
+        cost[3] = open_by
+    return True
 
 
 @njit

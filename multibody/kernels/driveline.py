@@ -51,7 +51,7 @@ def brake_torque(
     k, c = par[BRAKE_STIFFNESS], par[BRAKE_DAMPING]
     slope = k * tau_s + c
     torque = k * theta0_rad + slope * omega_radps
-    if abs(torque) <= limit:
+    if limit > 0.0 and abs(torque) <= limit:
         return torque, theta0_rad + omega_radps * tau_s, slope
     if torque < 0.0:
         limit = -limit

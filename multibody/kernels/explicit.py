@@ -18,6 +18,7 @@ from hodograph.multibody.kernels.dynamics import (
 )
 from hodograph.multibody.kernels.linear import norm
 from hodograph.multibody.kernels.recording import follow, keep
+from hodograph.multibody.kernels.rolling import commit
 from hodograph.multibody.tables import Array, Tables, Work
 
 MATRIX_R, LAGRANGE, PENALTY = 0, 1, 2
@@ -185,6 +186,7 @@ def explicit_step(
         if 0.0 <= error <= 1.0:
             done += piece
             cost[0] += 1.0
+            commit(tables, work, t_s + done, q, qd)
             if piece == small:
                 small = piece * min(5.0, 0.9 * max(error, 1e-6) ** -0.2)
             continue

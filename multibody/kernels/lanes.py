@@ -335,6 +335,8 @@ def largest4(x: Array) -> float:
         s1 += x[i, 1] * x[i, 1]
         s2 += x[i, 2] * x[i, 2]
         s3 += x[i, 3] * x[i, 3]
+    if not s0 + s1 + s2 + s3 < 1e200:  # max would lose a NaN
+        return 1e200
     return float(max(max(s0, s1), max(s2, s3)) ** 0.5)
 
 
@@ -356,10 +358,12 @@ def predict4(
 ) -> None:
     """Extrapolated acceleration; branches chosen lane by lane, their multipliers handed over."""
     before, control = work.before, work.control
-    trend = 1.0 if abs(control[1] - t_s) < 1e-6 * h and control[0] == h else 0.0
+    trend = abs(control[1] - t_s) < 1e-6 * h and control[0] == h
     for i in range(len(q)):
         for lane in range(LANES):
-            guess = qdd[i, lane] + trend * (qdd[i, lane] - before[i, lane])
+            guess = qdd[i, lane]
+            if trend:
+                guess += qdd[i, lane] - before[i, lane]
             speed = qd[i, lane] + 0.5 * h * (qdd[i, lane] + guess)
             before[i, lane] = qdd[i, lane]
             q[i, lane] += 0.5 * h * (qd[i, lane] + speed)

@@ -76,10 +76,10 @@ def dependent_step(
     total_force(tables, work, force, t_s, q, qd)
     work.clock[0] = t_s
     force_change(tables.loads, tables.mass, work.inputs, q, qd, qd, work.a, work.b)
-    rolling_change(tables, work, h, q, qd, qd, work.a, work.b)
     add_mass(tables.mass, tables.factor, q, work.w)
     add_tangents(tables.loads, q, qd, h * h, h, work.probe[0], work.w)
     rolling_tangents(tables.rolling, work.wheels, work.road, work.inputs, h, q, qd, h * h, h, work.w)
+    rolling_change(tables, work, h, q, qd, qd, work.a, work.b)
     for i in range(n):
         work.b[i] = h * work.force[i] + h * h * work.b[i]
         work.c[i] = q[i] + h * qd[i]

@@ -65,8 +65,8 @@ AT_REST_MPS = 1e-6
 LEAST_SHARE = 1e-3
 """Of sliding; above zero because the solution divides by the rate."""
 
-LOCKED = 0.03
-"""Share of the slip velocity below which the rolling of a tyre does not count; forces up to slip 1 change < 0.1 %."""
+LOCKED, LOCKS = 0.03, 5.0
+"""Share of the slip velocity below which rolling does not count, from this slip on (in full from twice of it)."""
 
 ALIKE = 1e-9
 """Slips below this have no direction: both axes count the same."""
@@ -176,11 +176,13 @@ def tmeasy(
     v_n = par[TYRE_STANDSTILL_SPEED]
     wy = sqrt(roll * roll * hat_y * hat_y + v_n * v_n)
     vsy = vy - par[TYRE_CAMBER_SLIP] * sin(gamma) * rolling_mps(wy, v_n) / hat_y
-    # √((r Ω ŝ)² + v_n²) in place of r|Ω| ŝ + v_n: the same at rest, smooth there, and exact at speed. The share of the
-    # slip velocity keeps slips below 1/LOCKED: where a wheel locks while the tyre slides askew, the force turns from
-    # weighted slips to true ones over a range of wheel speed that grows with the sliding, not within v_n, where it
-    # would jump by a sixth over a millimetre per second and Newton would go round in circles.
-    least = v_n * v_n + LOCKED * LOCKED * (vsx * vsx + vsy * vsy)
+    # √((r Ω ŝ)² + v_n²) in place of r|Ω| ŝ + v_n: the same at rest, smooth there, and exact at speed. Far beyond
+    # sliding a share of the slip velocity keeps slips below 1/LOCKED: where a wheel locks while its tyre slides askew,
+    # the force turns from weighted slips to true ones over a range of wheel speed that grows with the sliding, not
+    # within v_n, where it would jump by a sixth over a millimetre per second and Newton would go round in circles.
+    sliding = length(vsx, vsy)
+    least = LOCKED * sliding * smooth_step(sliding / (LOCKS * length(roll, AT_REST_MPS)) - 1.0)
+    least = v_n * v_n + least * least
     wx = sqrt(roll * roll * hat_x * hat_x + least)
     wy = sqrt(roll * roll * hat_y * hat_y + least)
     sx, sy = vsx / wx, vsy / wy

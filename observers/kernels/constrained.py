@@ -156,8 +156,13 @@ def constraint_row(plant: Plant, node: Node, i: int, of_rate: int, row: Array) -
         elif rows.angle[k, 0] == i:
             return 0.0
     for a in range(rows.start[i], rows.start[i + 1]):
+        speed = node.qd[rows.col[a]]
         for t in range(rows.tri_start[a], rows.tri_start[a + 1]):
-            row[rows.tri_col[t]] += rows.tri_val[t] * node.qd[rows.col[a]]
+            row[rows.tri_col[t]] += rows.tri_val[t] * speed
+        if rows.share[a] < 3:
+            form = 3 * i + rows.share[a]
+            for t in range(rows.form_start[form], rows.form_start[form + 1]):
+                row[rows.form_col[t]] += rows.share_val[a] * rows.form_val[t] * speed
     rate: float = work.rate[i]
     return rate
 
