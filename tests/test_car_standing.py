@@ -13,6 +13,7 @@ from hodograph.multibody.algebra import Array
 from hodograph.multibody.car import CORNERS, StaticLoads, static_loads
 from hodograph.multibody.car.car import STANDSTILL_BRAKE_PA, Car, Drive
 from hodograph.multibody.driveline import DiscBrake
+from hodograph.multibody.kernels.rolling import RADIUS
 from hodograph.multibody.tyres import steady_force
 
 
