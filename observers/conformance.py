@@ -88,7 +88,7 @@ def stepwise_rail() -> LinearCase:
     return replace(case, Q=np.diag([0.0, 0.0, STEPWISE_VAR]))
 
 
-def rotor(*, true_x0: tuple[float, float] = (3.1, 0.5), stepwise: bool = False) -> LinearCase:
+def rotor(*, true_x0: tuple[float, float] = (3.1, 3.0), stepwise: bool = False) -> LinearCase:
     """A bar turning about a pivot; its encoder only knows the angle modulo one turn.
 
     With `stepwise` its acceleration error wanders from step to step, as in `stepwise_rail`.

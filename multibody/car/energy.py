@@ -18,7 +18,8 @@ from hodograph.multibody.car.assemble import CHASSIS_AXES, axes_names
 from hodograph.multibody.car.car import Car, Drive
 from hodograph.multibody.energy import curve_values, kinetic_j, potential_j, spring_length_m, spring_vectors
 from hodograph.multibody.kernels import dynamics
-from hodograph.multibody.kernels.rolling import BRAKE, DRAG, DRIVE, FX, FY, FZ, MZ, RADIUS
+from hodograph.multibody.kernels.driveline import ROLLING_SPEED_MPS
+from hodograph.multibody.kernels.rolling import BRAKE, DRAG, DRIVE, FX, FY, FZ, MZ, RADIUS, ROLL
 from hodograph.multibody.model import Model
 from hodograph.multibody.tables import WHEEL_STATES
 
@@ -100,7 +101,8 @@ def _wheel_powers(car: Car, drive: Drive) -> dict[str, Array]:
         total["tyres_slip"] += (plane * speed).sum(axis=1) + row[:, MZ] * (normal * wheel).sum(axis=1)
         tyre = car.vehicle.corner(corner).axle.tyre
         lever_m = tyre.dynamic_radius_share * np.maximum(tyre.radius_m - row[:, RADIUS], 0.0)  # r_D − r
-        total["tyres_slip"] -= lever_m * row[:, FX] * (wheel * axis).sum(axis=1)
+        rolls = row[:, ROLL] ** 2 / (row[:, ROLL] ** 2 + ROLLING_SPEED_MPS**2)
+        total["tyres_slip"] -= rolls * lever_m * row[:, FX] * (wheel * axis).sum(axis=1)
         total["rolling_resistance"] -= row[:, DRAG] * (wheel * axis).sum(axis=1)
         total["brakes"] -= row[:, BRAKE] * spin
         total["drive"] += row[:, DRIVE] * ((wheel - body) * axis).sum(axis=1)

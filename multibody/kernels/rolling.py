@@ -17,7 +17,13 @@ from hodograph.multibody.columns import (
     TYRE_STIFFNESS,
 )
 from hodograph.multibody.compiling import inlined_inner, inner, njit
-from hodograph.multibody.kernels.driveline import aero_force, brake_torque, differential, rolling_resistance
+from hodograph.multibody.kernels.driveline import (
+    ROLLING_SPEED_MPS,
+    aero_force,
+    brake_torque,
+    differential,
+    rolling_resistance,
+)
 from hodograph.multibody.kernels.road import road_at
 from hodograph.multibody.kernels.tyre import tyre_force
 from hodograph.multibody.tables import Array, Rolling, Tables, Work
@@ -91,6 +97,12 @@ def twist(out: Array, q: Array, i: int, tx: float, ty: float, tz: float) -> None
     push3(out, i, 0.5, ty * z - tz * y, tz * x - tx * z, tx * y - ty * x)
 
 
+@inlined_inner
+def belt_share(roll_mps: float) -> float:
+    """0 at rest, 1 when rolling."""
+    return roll_mps * roll_mps / (roll_mps * roll_mps + ROLLING_SPEED_MPS * ROLLING_SPEED_MPS)
+
+
 @inner
 def tyre_forces(
     rolling: Rolling, k: int, road: Array, tau_s: float, q: Array, qd: Array, row: Array, out: Array
@@ -127,8 +139,8 @@ def tyre_forces(
         push3(out, a, -r * alpha, gx, gy, gz)
         push3(out, b, -r * beta, gx, gy, gz)
         # The belt carries the force round the wheel at the rolling radius: with the loaded one alone a driven wheel
-        # would give more power to the road than it takes from the shaft.
-        back = drag + (rolling_m - r) * fx
+        # would give more power to the road than it takes from the shaft. At rest no belt moves.
+        back = drag + (rolling_m - r) * fx * belt_share(roll)
         out[spin] -= r * fx + back - mz * dot3(q, y, nx, ny, nz)
         turn(out, q, a, b, -back)
         for i in (y, a, b):
