@@ -478,7 +478,7 @@ def test_a_tyre_is_read_from_toml() -> None:
         ("radius_m = 0.3", "radius_m = -0.3", "radius_m is -0.3, give a number above 0"),
         ("stiffness_npm = 180e3", "stiffness_npm = 180.0", "N/m (200000, not 200)"),
         ("damping_x_nspm = 400", "damping_x_nspm = -4", "damping_x_nspm is -4, give zero or more"),
-        ("shape = 1.35", "shape = 2.5", "line 19: lateral: shape (C) is 2.5"),
+        ("shape = 1.35", "shape = 2.5", "line 22: lateral: shape (C) is 2.5"),
         ("[45e3, 70e3]", "[45e3, 95e3]", "more than doubles with the load"),
         ("[0.1, 0.0]", "[1.1, 0.0]", "keep it at or below 1"),
         ("camber_slip = 0.12", "camber_slop = 0.12", "did you mean camber_slip?"),
