@@ -138,3 +138,18 @@ def test_a_slalom_without_end_is_an_error(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(slalom, "LONGEST_S", 0.1)
     with pytest.raises(HodographError, match="not through the slalom"):
         slalom.drive_slalom(car_of("xbw"), slalom.Slalom(cones=1))
+
+
+def test_torques_of_single_wheels_push_as_an_open_differential_does() -> None:
+    vehicle = read_vehicle("xbw")
+    car = Car(replace(vehicle, drive=replace(vehicle.drive, wheel_torques=True)))
+    assert {f"{c}_torque_nm" for c in ("fl", "fr", "rl", "rr")} < set(car.model.inputs)
+    start = car.moving(car.settle(), 5.0)
+    n = 250
+    half, none = np.full(n, 60.0), np.zeros(n)
+    both = car.drive(start, {"drive_nm": 2.0 * half, "rl_torque_nm": none, "rr_torque_nm": none})
+    each = car.drive(start, {"drive_nm": none, "rl_torque_nm": half, "rr_torque_nm": half})
+    assert both.body_mps[-1, 0] > 5.1
+    np.testing.assert_allclose(each.body_mps, both.body_mps, atol=1e-6)
+    front = car.drive(start, {"drive_nm": none, "fl_torque_nm": 2.0 * half, "rl_torque_nm": none, "rr_torque_nm": none})
+    assert front.rates_radps[-1, 2] < -1e-4, "a push on the left alone turns the car to the right"

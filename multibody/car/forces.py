@@ -112,6 +112,10 @@ def _add_drive(parts: Parts, vehicle: Vehicle) -> None:
         wheels = (f"{axle[0]}l_wheel", f"{axle[0]}r_wheel")
         x, y, z = CHASSIS_AXES
         parts.forces[f"{axle}_drive"] = Drive(wheels, torque, getattr(vehicle.drive, axle), (y, z, x))
+    if vehicle.drive.wheel_torques:
+        x, y, z = CHASSIS_AXES
+        for name in CORNERS:
+            parts.forces[f"{name}_torque"] = Drive((f"{name}_wheel",), f"{name}_torque_nm", reaction=(y, z, x))
 
 
 def _add_air(parts: Parts, vehicle: Vehicle) -> None:

@@ -303,10 +303,14 @@ class Air:
 
 @dataclass(frozen=True, slots=True)
 class DrivenAxles:
-    """Which axles are driven, each through a differential; the torque is the sum at the wheels of the axle."""
+    """Which axles are driven, each through a differential; the torque is the sum at the wheels of the axle.
+
+    With `wheel_torques` every wheel has an input of its own besides, as a torque sensor in the wheel measures it.
+    """
 
     rear: Differential | None = None
     front: Differential | None = None
+    wheel_torques: bool = False
 
 
 @dataclass(frozen=True, slots=True)
