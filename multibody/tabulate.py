@@ -27,6 +27,9 @@ from hodograph.multibody.rows import Row
 from hodograph.multibody.symbolic import Symbolic, analyse, index, pairs_of
 from hodograph.multibody.tables import Factor, Index, Loads, Mass, Rows
 
+WORTHWHILE = 6
+"""Multiplications that a shared form must save; less is lost to the looking up."""
+
 DOMINANCE = 1e7
 """How far the penalty outweighs the mass in every row; large enough for two rounds, small enough for the digits."""
 
@@ -111,8 +114,8 @@ def _shared_forms(slots: Iterable[Terms]) -> dict[Terms, Terms]:
     for terms in slots:
         if len(terms) > 1:
             count.setdefault(_scaled(terms), []).append(terms)
-    worth = sorted(((len(same) - 1) * (len(key) - 1), key) for key, same in count.items() if len(same) > 1)
-    best = [key for _, key in worth[::-1][:3]]
+    worth = sorted(((len(same) - 1) * (len(key) - 1), key) for key, same in count.items())
+    best = [key for saved, key in worth[::-1][:3] if saved >= WORTHWHILE]
     return {key: tuple((j, c / count[key][0][0][1]) for j, c in count[key][0]) for key in best}
 
 

@@ -90,14 +90,24 @@ def evaluate(rows: Rows, q: Array, branch: Index, guide: Array, jac: Array, phi:
     """Jacobian slots and constraint values at q; the idle row of an angle is zero."""
     start, col, lin = rows.start, rows.col, rows.lin
     const = rows.const
+    tri_start, tri_col, tri_val = rows.tri_start, rows.tri_col, rows.tri_val
     for i in range(len(const)):
         value = 0.0
-        f0, f1, f2 = shared_forms(rows, i, q)
-        for a in range(start[i], start[i + 1]):
-            x = lin[a]
-            y = x + slot_product(rows, a, f0, f1, f2, q)
-            jac[a] = y
-            value += (x + y) * q[col[a]]
+        if rows.form_start[3 * i] == rows.form_start[3 * i + 3]:  # nothing shared: the short way, for small mechanisms
+            for a in range(start[i], start[i + 1]):
+                x = lin[a]
+                y = x
+                for t in range(tri_start[a], tri_start[a + 1]):
+                    y += tri_val[t] * q[tri_col[t]]
+                jac[a] = y
+                value += (x + y) * q[col[a]]
+        else:
+            f0, f1, f2 = shared_forms(rows, i, q)
+            for a in range(start[i], start[i + 1]):
+                x = lin[a]
+                y = x + slot_product(rows, a, f0, f1, f2, q)
+                jac[a] = y
+                value += (x + y) * q[col[a]]
         phi[i] = 0.5 * value - const[i]
     for k in range(len(branch)):
         angle = q[rows.angle[k, 2]]
@@ -135,11 +145,19 @@ def rates(rows: Rows, jac: Array, guide: Array, qd: Array, out: Array) -> None:
 def bilinear(rows: Rows, branch: Index, x: Array, y: Array, out: Array) -> None:
     """out_i = xᵀ S_i y, without the sines and cosines; idle rows zero."""
     start, col = rows.start, rows.col
+    tri_start, tri_col, tri_val = rows.tri_start, rows.tri_col, rows.tri_val
     for i in range(len(out)):
         s = 0.0
-        f0, f1, f2 = shared_forms(rows, i, y)
-        for a in range(start[i], start[i + 1]):
-            s += slot_product(rows, a, f0, f1, f2, y) * x[col[a]]
+        if rows.form_start[3 * i] == rows.form_start[3 * i + 3]:
+            for a in range(start[i], start[i + 1]):
+                u = 0.0
+                for t in range(tri_start[a], tri_start[a + 1]):
+                    u += tri_val[t] * y[tri_col[t]]
+                s += u * x[col[a]]
+        else:
+            f0, f1, f2 = shared_forms(rows, i, y)
+            for a in range(start[i], start[i + 1]):
+                s += slot_product(rows, a, f0, f1, f2, y) * x[col[a]]
         out[i] = s
     for k in range(len(branch)):
         idle = rows.angle[k, 1] if branch[k] == 1 else rows.angle[k, 0]
