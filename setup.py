@@ -4,6 +4,7 @@ from setuptools import find_packages, setup
 
 FOLDERS = (
     "core",
+    "numerics",
     "multibody",
     "track_maps",
     "sensors",

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
-from numpy.typing import NDArray
 
 from hodograph.core.errors import MechanismError
+from hodograph.core.frames import Array
 from hodograph.multibody.car.car import REAL_TIME, Car
 from hodograph.multibody.car.vehicle import read_vehicle
 from hodograph.multibody.model import State
@@ -33,7 +33,6 @@ from hodograph.multibody.stepper import (
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 
-Array = NDArray[np.float64]
 HERE = Path(__file__).parent
 SLALOM_S, RIDE_S, INSTANTS = 2.0, 1.0, 20
 SPEED_MPS, RACK_M, RACK_HZ = 12.0, 0.006, 0.5

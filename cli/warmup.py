@@ -37,9 +37,9 @@ def _compile(name: str) -> str:
 
 def _marker() -> Path:
     """Stands in the cache of this state of the sources when all of it has been compiled."""
-    from hodograph.multibody.compiling import CACHE
+    from hodograph.numerics.cache import CACHE, tree_key
 
-    return CACHE / "complete"
+    return CACHE / f"complete-{tree_key()}"
 
 
 def run_warmup() -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hodograph.multibody.compiling import user_force
     from hodograph.multibody.derivatives import Sensitivity, sensitivity
     from hodograph.multibody.energy import energy_j
     from hodograph.multibody.kinematics import (
@@ -65,6 +64,7 @@ if TYPE_CHECKING:
         Stepper,
         Trajectory,
     )
+    from hodograph.numerics.compiling import user_force
 
 _HOMES = {
     "compiling": ("user_force",),

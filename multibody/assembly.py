@@ -10,7 +10,8 @@ import numpy as np
 from scipy.linalg import null_space, qr
 
 from hodograph.core.errors import MechanismError
-from hodograph.multibody.algebra import Array, place_at
+from hodograph.core.frames import Array
+from hodograph.multibody.algebra import place_at
 from hodograph.multibody.coordinates import Coordinates
 from hodograph.multibody.inertia import Inertia
 from hodograph.multibody.kernels.constraints import choose_branches, evaluate, set_guides

@@ -8,15 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hodograph.core.errors import MechanismError
-from hodograph.multibody.algebra import (
-    Affine,
-    Array,
-    Place,
-    coordinate,
-    place_at,
-    place_combination,
-    place_difference,
-)
+from hodograph.core.frames import Array
+from hodograph.multibody.algebra import Affine, Place, coordinate, place_at, place_combination, place_difference
 from hodograph.multibody.mechanism import Bar, Body, Lamina, Mechanism, Particle, PlanarBody, RigidBody, Wheel
 
 _AXES = ("x", "y", "z")

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hodograph.multibody.algebra import Array
-from hodograph.multibody.compiling import NO_FORCE
+from hodograph.core.frames import Array
 from hodograph.multibody.kernels import derivatives as kernels
 from hodograph.multibody.kernels.constraints import choose_branches
 from hodograph.multibody.model import Model, State
 from hodograph.multibody.tables import Index, Work
+from hodograph.numerics.compiling import NO_FORCE
 
 
 @dataclass(frozen=True, slots=True)

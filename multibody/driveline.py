@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
+from hodograph.core.frames import Array
 from hodograph.multibody.columns import LIMITED_SLIP, OPEN
-from hodograph.multibody.tables import Array
 
 
 def _want(name: str, value: float, *, positive: bool) -> None:

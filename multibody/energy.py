@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hodograph.multibody.algebra import Array
+from hodograph.core.frames import Array
 from hodograph.multibody.kinematics import mass_matrix
 from hodograph.multibody.model import Model, State
 from hodograph.multibody.tables import Loads

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hodograph.core.errors import MechanismError
-from hodograph.multibody.algebra import Array, Place, place_at
+from hodograph.core.frames import Array
+from hodograph.multibody.algebra import Place, place_at
 from hodograph.multibody.coordinates import BodyFrame, Coordinates
 from hodograph.multibody.mechanism import Bar, Body, Lamina, Particle, PlanarBody, RigidBody, Wheel
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from hodograph.core.errors import MechanismError
-from hodograph.multibody.algebra import Array
+from hodograph.core.frames import Array
 from hodograph.multibody.assembly import best_independent, dense_jacobian
-from hodograph.multibody.compiling import NO_FORCE
 from hodograph.multibody.kernels import dynamics
 from hodograph.multibody.kernels.constraints import choose_branches, rates
 from hodograph.multibody.kernels.linear import refresh_mass
 from hodograph.multibody.model import Model, State
 from hodograph.multibody.symbolic import Index
 from hodograph.multibody.tables import WHEEL_STATES, Work
+from hodograph.numerics.compiling import NO_FORCE
 
 POSITION_TOLERANCE = 1e-13
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from hodograph.core.errors import MechanismError
-from hodograph.multibody.compiling import NO_FORCE
 from hodograph.multibody.kernels.constraints import choose_branches
 from hodograph.multibody.kernels.lanes import LANES, run4
 from hodograph.multibody.model import Model, State
 from hodograph.multibody.road import Road
 from hodograph.multibody.stepper import Formulation, Integrator, StepCost, StepOptions
 from hodograph.multibody.tables import WHEEL_STATES, lane_work_for
+from hodograph.numerics.compiling import NO_FORCE
 
 
 @dataclass(slots=True)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hodograph.core.errors import MechanismError
-from hodograph.multibody.algebra import Array, place_at
+from hodograph.core.frames import Array
+from hodograph.multibody.algebra import place_at
 from hodograph.multibody.assembly import Assembly, assemble
 from hodograph.multibody.coordinates import Coordinates, lay_out
 from hodograph.multibody.inertia import Inertia, inertia_of

@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from hodograph.core.frames import Array
 
 
 @contextmanager

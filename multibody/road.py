@@ -13,8 +13,8 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hodograph.core.frames import Array
 from hodograph.multibody.columns import BUMP, PLANE, ROAD_WIDTH, SINE
-from hodograph.multibody.tables import Array
 
 __all__ = ["ROAD_WIDTH", "Bump", "Plane", "Road", "RoadSurface", "Sine"]
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from hodograph.core.errors import MechanismError
-from hodograph.multibody.algebra import Array
-from hodograph.multibody.compiling import NO_FORCE
+from hodograph.core.frames import Array
 from hodograph.multibody.kernels import augmented, explicit
 from hodograph.multibody.kernels.augmented import run_augmented
 from hodograph.multibody.kernels.explicit import run_explicit
@@ -19,6 +18,7 @@ from hodograph.multibody.kinematics import consistent, matrices_r_s, reselect, s
 from hodograph.multibody.model import Model, State
 from hodograph.multibody.road import Road
 from hodograph.multibody.tables import FRESH, WHEEL_STATES
+from hodograph.numerics.compiling import NO_FORCE
 
 BREAK_EVEN = 0.0
 """Below this ratio of degrees of freedom to coordinates the linearly implicit step would choose independent ones.

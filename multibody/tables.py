@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hodograph.core.frames import Array
 from hodograph.multibody.columns import ROAD_WIDTH
 
-Array = NDArray[np.float64]
 Index = NDArray[np.uint32]
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from scipy.interpolate import PchipInterpolator
 
 from hodograph.core.errors import MechanismError
-from hodograph.multibody.algebra import Affine, Array, Place, combine, place_at, place_difference
+from hodograph.core.frames import Array
+from hodograph.multibody.algebra import Affine, Place, combine, place_at, place_difference
 from hodograph.multibody.coordinates import Coordinates, vector_of
 from hodograph.multibody.inertia import Inertia
 from hodograph.multibody.mechanism import (

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hodograph.core.frames import Array
 from hodograph.multibody.columns import (
     MAGIC_FORMULA,
     TMEASY,
@@ -22,7 +23,6 @@ from hodograph.multibody.columns import (
     TYRE_HAT_X,
     TYRE_WIDTH,
 )
-from hodograph.multibody.tables import Array
 
 __all__ = [
     "TYRE_WIDTH", "MagicCurve", "MagicFormulaTyre", "TMeasyCurve", "TMeasyTyre", "Tyre", "cornering_stiffness_npr",

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hodograph.core.errors import MechanismError
-from hodograph.multibody.algebra import Array, Place
+from hodograph.core.frames import Array
+from hodograph.multibody.algebra import Place
 from hodograph.multibody.columns import AERO_WIDTH, BRAKE_WIDTH, DIFFERENTIAL_WIDTH, TYRE_WIDTH
 from hodograph.multibody.coordinates import Coordinates
 from hodograph.multibody.mechanism import AirForce, Drive, TyreContact, Wheel, WheelBrake

@@ -12,11 +12,11 @@ from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.core.layout import StateLayout
 from hodograph.core.reading import Verdict
-from hodograph.multibody.compiling import NO_FORCE
 from hodograph.multibody.kinematics import from_independent
 from hodograph.multibody.model import Model, State
+from hodograph.numerics.compiling import NO_FORCE
 from hodograph.observers.families import Family, Outputs, family_of, make_outputs
-from hodograph.observers.kernels.algebra import RESETS
+from hodograph.observers.kernels.counts import RESETS
 from hodograph.observers.kernels.plant import Node
 from hodograph.observers.online import OnlineObserver
 from hodograph.observers.plant import Uncertainty, state_layout

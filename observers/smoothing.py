@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hodograph.core.frames import Array
-from hodograph.multibody.compiling import njit
+from hodograph.numerics.compiling import njit
 from hodograph.observers.protocol import Transition
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from hodograph.core.reading import Reading
 from hodograph.core.stream_data import StreamData
 from hodograph.multibody.derivatives import sensitivity
 from hodograph.multibody.model import Model, State
-from hodograph.observers.kernels.algebra import LOG_LIKELIHOOD
+from hodograph.observers.kernels.counts import LOG_LIKELIHOOD
 from hodograph.observers.mechanism import MechanismEngine, Problem, engine
 from hodograph.sensors import SensorSet
 

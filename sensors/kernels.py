@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hodograph.multibody.compiling import inner, njit
-from hodograph.multibody.tables import Array, Index
+from hodograph.core.frames import Array
+from hodograph.multibody.tables import Index
+from hodograph.numerics.compiling import inner, njit
 
 POSITION, VELOCITY, RATE, ACCELERATION, DISTANCE = 0, 1, 2, 3, 4
 

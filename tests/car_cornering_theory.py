@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 from scipy.optimize import brentq
 
-from hodograph.multibody.algebra import Array
+from hodograph.core.frames import Array
 from hodograph.multibody.car import CornerKinematics, StaticLoads, Vehicle, WheelPose, static_loads
 from hodograph.multibody.tyres import cornering_stiffness_npr, steady_force
 

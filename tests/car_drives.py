@@ -7,8 +7,8 @@ from functools import cache
 
 import numpy as np
 
+from hodograph.core.frames import Array
 from hodograph.multibody import State
-from hodograph.multibody.algebra import Array
 from hodograph.multibody.car import read_vehicle
 from hodograph.multibody.car.car import STEP_S, Car
 from hodograph.multibody.car.vehicle import RightSide, Vehicle

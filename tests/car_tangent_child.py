@@ -15,8 +15,8 @@ os.environ["NUMBA_DISABLE_JIT"] = "1"
 import numpy as np
 from scipy.linalg import eigh, eigvals, null_space
 
+from hodograph.core.frames import Array
 from hodograph.multibody import build
-from hodograph.multibody.algebra import Array
 from hodograph.multibody.car import mechanism_of, read_vehicle
 from hodograph.multibody.kernels import augmented
 from hodograph.multibody.kernels.constraints import evaluate, set_guides

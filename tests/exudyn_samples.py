@@ -14,13 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 
+from hodograph.core.frames import Array
 from hodograph.multibody.car.suspension import Arm, DoubleWishbone, Rod
 from hodograph.multibody.car.vehicle import CORNERS, Corner, Vehicle
 
-Array = NDArray[np.float64]
 KNEE_M = 0.002
 
 

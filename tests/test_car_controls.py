@@ -9,8 +9,8 @@ import pytest
 from car_drives import STEP_S, car_of, settled
 
 from hodograph.core.errors import HodographError, MechanismError
+from hodograph.core.frames import Array
 from hodograph.multibody import State, build
-from hodograph.multibody.algebra import Array
 from hodograph.multibody.car import mechanism_of, read_vehicle
 from hodograph.multibody.car.car import Car
 from hodograph.multibody.car.energy import steering_power_w

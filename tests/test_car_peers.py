@@ -7,9 +7,9 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from hodograph.core.frames import Array
 from hodograph.multibody.car.assemble import Parts, add_chassis, add_corner, add_rack, finished
 from hodograph.multibody.car.car import Car
 from hodograph.multibody.car.forces import add_spring
@@ -20,7 +20,6 @@ from hodograph.multibody.mechanism import TyreContact
 from hodograph.multibody.model import State, build
 from hodograph.multibody.stepper import StepOptions, Stepper
 
-Array = NDArray[np.float64]
 pytestmark = pytest.mark.skipif(find_spec("exudyn") is None, reason="exudyn, the peer, is not installed")
 FRICTIONLESS = 1e-6
 EXACT = StepOptions(tolerance=1e-11)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from car_drives import SLOPE_RAD, STEP_S, VEHICLES, car_of, on_slope, pulse, rise, settled, times_s
 
+from hodograph.core.frames import Array
 from hodograph.multibody import State
-from hodograph.multibody.algebra import Array
 from hodograph.multibody.car import CORNERS, StaticLoads, static_loads
 from hodograph.multibody.car.car import STANDSTILL_BRAKE_PA, Car, Drive
 from hodograph.multibody.driveline import DiscBrake

@@ -15,8 +15,8 @@ from car_drives import STEP_S, VEHICLES, car_of, rise, settled, slalom, times_s,
 from scipy.spatial.transform import Rotation
 
 from hodograph.core.errors import MechanismError
+from hodograph.core.frames import Array
 from hodograph.multibody import State, StepOptions, build, constraint_norms, mass_matrix
-from hodograph.multibody.algebra import Array
 from hodograph.multibody.car import CORNERS, Vehicle, mechanism_of
 from hodograph.multibody.car.car import REAL_TIME, Car
 from hodograph.multibody.kernels.dynamics import lagrange

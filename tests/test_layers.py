@@ -11,15 +11,16 @@ ROOT = Path(__file__).parents[1]
 MAY_IMPORT: dict[str, set[str]] = {
     "core": set(),
     "vehicles": set(),
-    "multibody": {"core"},
-    "track_maps": {"core"},
-    "sensors": {"core", "multibody"},
+    "numerics": {"core"},
+    "multibody": {"core", "numerics"},
+    "track_maps": {"core", "numerics"},
+    "sensors": {"core", "numerics", "multibody"},
     "acquisition": {"core"},
-    "observers": {"core", "sensors", "multibody"},
-    "ann": {"core"},
-    "twin": {"core", "acquisition", "sensors", "multibody", "track_maps"},
-    "replay": {"core", "acquisition", "sensors", "multibody", "observers", "track_maps", "ann"},
-    "onboard": {"core", "acquisition", "sensors", "multibody", "observers", "track_maps", "ann"},
+    "observers": {"core", "numerics", "sensors", "multibody"},
+    "ann": {"core", "numerics"},
+    "twin": {"core", "numerics", "acquisition", "sensors", "multibody", "track_maps"},
+    "replay": {"core", "numerics", "acquisition", "sensors", "multibody", "observers", "track_maps", "ann"},
+    "onboard": {"core", "numerics", "acquisition", "sensors", "multibody", "observers", "track_maps", "ann"},
 }
 MAY_IMPORT["cli"] = set(MAY_IMPORT)
 FORBIDDEN_LIBRARIES = {

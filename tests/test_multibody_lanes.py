@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +10,6 @@ from typer.testing import CliRunner
 
 from hodograph.cli.main import app
 from hodograph.multibody import LaneStepper, StepOptions, Stepper, build, shipped_mechanism
-from hodograph.multibody.compiling import CACHE, ROOT, fingerprint
 from hodograph.multibody.speed import Timing, chain, kernel_report, multilink
 from hodograph.multibody.warm_up import warm_up_jobs
 
@@ -86,15 +83,3 @@ def test_bench_prints_one_json_document(monkeypatch: pytest.MonkeyPatch) -> None
 def test_warmup_command() -> None:
     result = CliRunner().invoke(app, ["warmup"])
     assert result.exit_code == 0, (result.output, result.exception)
-
-
-def test_a_changed_kernel_never_runs_from_an_old_cache(tmp_path: Path) -> None:
-    """numba itself looks only at the file of the kernel that is called, not at those it calls."""
-    for folder in ("multibody", "sensors", "observers"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    before = fingerprint(tmp_path)
-    assert before == fingerprint(ROOT)
-    assert CACHE.name.endswith(before)
-    callee = tmp_path / "multibody" / "kernels" / "linear.py"
-    callee.write_text(callee.read_text().replace("0.0", "0.5", 1))
-    assert fingerprint(tmp_path) != before

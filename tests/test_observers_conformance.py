@@ -35,7 +35,7 @@ from hodograph.observers.conformance import (
     simulate,
     stepwise_rail,
 )
-from hodograph.observers.kernels.algebra import NIS_ROWS, NIS_SUM
+from hodograph.observers.kernels.counts import NIS_ROWS, NIS_SUM
 from hodograph.observers.mechanism import MechanismEngine, Problem, engine, observer
 from hodograph.observers.plant import Uncertainty
 from hodograph.observers.protocol import Observer

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hodograph.multibody.algebra import Array
+from hodograph.core.frames import Array
 from hodograph.multibody.car.suspension import Arm as ArmData
 from hodograph.multibody.car.suspension import DoubleWishbone, MacPherson, Rod, Vec3, arm_axes
 from hodograph.multibody.car.vehicle import CORNERS, AntiRollBar, Corner, Damper, Spring, Vehicle

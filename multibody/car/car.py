@@ -10,7 +10,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from hodograph.core.errors import MechanismError
-from hodograph.multibody.algebra import Array
+from hodograph.core.frames import Array
 from hodograph.multibody.car.forces import mechanism_of
 from hodograph.multibody.car.statics import static_loads
 from hodograph.multibody.car.vehicle import CORNERS, Vehicle, read_vehicle

@@ -8,7 +8,7 @@ from math import pi, sqrt
 import numpy as np
 
 from hodograph.core.errors import MechanismError
-from hodograph.multibody.algebra import Array
+from hodograph.core.frames import Array
 from hodograph.multibody.car.assemble import seat_in_plane_m
 from hodograph.multibody.car.kinematics import CornerKinematics, SteeringAxis, roll_centre_height_m
 from hodograph.multibody.car.vehicle import Stop, Vehicle

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.integrate import cumulative_trapezoid
 
-from hodograph.multibody.algebra import Array, place_at
+from hodograph.core.frames import Array
+from hodograph.multibody.algebra import place_at
 from hodograph.multibody.car.assemble import CHASSIS_AXES, axes_names
 from hodograph.multibody.car.car import Car, Drive
 from hodograph.multibody.energy import curve_values, kinetic_j, potential_j, spring_length_m, spring_vectors

@@ -13,7 +13,8 @@ from math import cos
 import numpy as np
 
 from hodograph.core.errors import MechanismError
-from hodograph.multibody.algebra import Array, place_at
+from hodograph.core.frames import Array
+from hodograph.multibody.algebra import place_at
 from hodograph.multibody.car.assemble import (
     Parts,
     add_chassis,

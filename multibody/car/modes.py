@@ -13,7 +13,7 @@ from scipy.linalg import eig
 from scipy.optimize import linear_sum_assignment
 
 from hodograph.core.errors import MechanismError
-from hodograph.multibody.algebra import Array
+from hodograph.core.frames import Array
 from hodograph.multibody.car.car import Car
 from hodograph.multibody.car.vehicle import CORNERS
 from hodograph.multibody.columns import TYRE_FRICTION, TYRE_ROLLING_RESISTANCE

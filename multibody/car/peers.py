@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hodograph.multibody.algebra import Array
+from hodograph.core.frames import Array
 from hodograph.multibody.speed import measure
 
 PEERS = ("mujoco_step_us", "pinocchio_aba_us", "pinocchio_constraint_dynamics_us")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodograph.core.errors import MechanismError
-from hodograph.multibody.algebra import Array
+from hodograph.core.frames import Array
 from hodograph.multibody.car.car import STEP_S, Car
 from hodograph.multibody.car.peers import peer_times_us
 from hodograph.multibody.car.statics import static_loads

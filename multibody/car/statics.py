@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import null_space
 
-from hodograph.multibody.algebra import Array, Place, place_at
+from hodograph.core.frames import Array
+from hodograph.multibody.algebra import Place, place_at
 from hodograph.multibody.assembly import dense_jacobian
 from hodograph.multibody.car.assemble import axes_names, finished, frame_parts
 from hodograph.multibody.car.vehicle import CORNERS, Vehicle

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from hodograph.multibody.algebra import Array
+from hodograph.core.frames import Array
 
 Vec3 = tuple[float, float, float]
 FARTHEST_M = 10.0

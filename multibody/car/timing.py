@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from hodograph.multibody.compiling import inner, njit
+from hodograph.core.frames import Array
 from hodograph.multibody.kernels.augmented import run_augmented
 from hodograph.multibody.kernels.lanes import run4
-from hodograph.multibody.tables import Array, LaneWork, Tables, Work
+from hodograph.multibody.tables import LaneWork, Tables, Work
+from hodograph.numerics.compiling import inner, njit
 
 THREAD_CLOCK = 3  # CLOCK_THREAD_CPUTIME_ID of Linux
 clock_gettime: Any = types.ExternalFunction("clock_gettime", types.intc(types.intc, types.uintp))

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from hodograph.multibody.compiling import inlined_inner, inner, njit
+from hodograph.core.frames import Array
 from hodograph.multibody.kernels.constraints import accelerations, carry_multipliers, evaluate, rates, set_guides
 from hodograph.multibody.kernels.linear import add_jacobian, add_mass, factorise, mass_times, norm, refresh_mass, solve
 from hodograph.multibody.kernels.loads import add_tangents, generalised_forces
 from hodograph.multibody.kernels.recording import follow, keep
 from hodograph.multibody.kernels.rolling import rolling_forces, rolling_tangents
-from hodograph.multibody.tables import Array, Tables, Work
+from hodograph.multibody.tables import Tables, Work
+from hodograph.numerics.compiling import inlined_inner, inner, njit
 
 EVERY_ITERATION, EVERY_STEP, WHEN_SLOW = 0, 1, 2
 STALLED = 0.5

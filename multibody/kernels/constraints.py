@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from math import cos, sin
 
-from hodograph.multibody.compiling import inlined, inlined_inner, njit
-from hodograph.multibody.tables import Array, Index, Rows
+from hodograph.core.frames import Array
+from hodograph.multibody.tables import Index, Rows
+from hodograph.numerics.compiling import inlined, inlined_inner, njit
 
 SWITCH = 0.7
 

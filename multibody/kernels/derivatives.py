@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import cos, sin
 from typing import Any
 
-from hodograph.multibody.compiling import inner, njit
+from hodograph.core.frames import Array
 from hodograph.multibody.kernels.constraints import bilinear, shared_forms, slot_product
 from hodograph.multibody.kernels.dynamics import (
     complete,
@@ -23,7 +23,8 @@ from hodograph.multibody.kernels.dynamics import (
 )
 from hodograph.multibody.kernels.loads import force_change
 from hodograph.multibody.kernels.rolling import rolling_change
-from hodograph.multibody.tables import Array, Tables, Work
+from hodograph.multibody.tables import Tables, Work
+from hodograph.numerics.compiling import inner, njit
 
 
 @inner

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import sqrt, tanh
 
+from hodograph.core.frames import Array
 from hodograph.multibody.columns import (
     AERO_DRAG,
     AERO_LIFT_FRONT,
@@ -19,8 +20,7 @@ from hodograph.multibody.columns import (
     DIFFERENTIAL_SPEED,
     OPEN,
 )
-from hodograph.multibody.compiling import njit
-from hodograph.multibody.tables import Array
+from hodograph.numerics.compiling import njit
 
 ROLLING_SPEED_MPS = 0.05
 """Rolling resistance grows to its full value over a few times this speed, and pushes nobody at rest."""

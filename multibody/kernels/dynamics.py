@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import cos, sin
 from typing import Any
 
-from hodograph.multibody.compiling import inner, njit
+from hodograph.core.frames import Array
 from hodograph.multibody.kernels.constraints import accelerations, bilinear, evaluate, rates, set_guides
 from hodograph.multibody.kernels.linear import (
     add_jacobian,
@@ -26,7 +26,8 @@ from hodograph.multibody.kernels.linear import (
 )
 from hodograph.multibody.kernels.loads import generalised_forces
 from hodograph.multibody.kernels.rolling import rolling_forces
-from hodograph.multibody.tables import Array, Tables, Work
+from hodograph.multibody.tables import Tables, Work
+from hodograph.numerics.compiling import inner, njit
 
 ROUNDS = 6
 SETTLED = 1e-14

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hodograph.multibody.compiling import inner, njit
+from hodograph.core.frames import Array
 from hodograph.multibody.kernels.constraints import choose_branches
 from hodograph.multibody.kernels.dynamics import (
     configure,
@@ -19,7 +19,8 @@ from hodograph.multibody.kernels.dynamics import (
 from hodograph.multibody.kernels.linear import norm
 from hodograph.multibody.kernels.recording import follow, keep
 from hodograph.multibody.kernels.rolling import commit
-from hodograph.multibody.tables import Array, Tables, Work
+from hodograph.multibody.tables import Tables, Work
+from hodograph.numerics.compiling import inner, njit
 
 MATRIX_R, LAGRANGE, PENALTY = 0, 1, 2
 NO_PROJECTION, PROJECT_VELOCITY, PROJECT_ALWAYS, PROJECT_CONTROLLED = 0, 1, 2, 3

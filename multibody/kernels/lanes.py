@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from hodograph.multibody.compiling import inlined_inner, inner, njit
+from hodograph.core.frames import Array
 from hodograph.multibody.kernels.augmented import STALLED
 from hodograph.multibody.kernels.constraints import SWITCH, set_guides
 from hodograph.multibody.kernels.loads import add_tangents, generalised_forces
 from hodograph.multibody.kernels.rolling import carry_states, rolling_forces, rolling_tangents
-from hodograph.multibody.tables import Array, Factor, Index, LaneWork, Mass, Rows, Tables
+from hodograph.multibody.tables import Factor, Index, LaneWork, Mass, Rows, Tables
+from hodograph.numerics.compiling import inlined_inner, inner, njit
 
 ZERO, ONE = np.uint64(0), np.uint32(1)
 LANES = 4

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from hodograph.multibody.compiling import inlined, inlined_inner, inner
-from hodograph.multibody.tables import Array, Factor, Mass, Rows
+from hodograph.core.frames import Array
+from hodograph.multibody.tables import Factor, Mass, Rows
+from hodograph.numerics.compiling import inlined, inlined_inner, inner
 
 ZERO, ONE, TWO, THREE, FOUR = (
     np.uint64(0),

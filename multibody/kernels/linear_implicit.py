@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hodograph.multibody.compiling import inner, njit
+from hodograph.core.frames import Array
 from hodograph.multibody.kernels.constraints import choose_branches, evaluate, rates, set_guides
 from hodograph.multibody.kernels.dynamics import (
     acceleration_problem,
@@ -35,7 +35,8 @@ from hodograph.multibody.kernels.linear import (
 from hodograph.multibody.kernels.loads import add_tangents, force_change
 from hodograph.multibody.kernels.recording import follow, keep
 from hodograph.multibody.kernels.rolling import rolling_change, rolling_tangents
-from hodograph.multibody.tables import Array, Tables, Work
+from hodograph.multibody.tables import Tables, Work
+from hodograph.numerics.compiling import inner, njit
 
 
 @inner

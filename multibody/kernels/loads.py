@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from hodograph.multibody.compiling import inlined_inner, inner, njit
+from hodograph.core.frames import Array
 from hodograph.multibody.kernels.linear import add_multiple
-from hodograph.multibody.tables import Array, Loads, Mass
+from hodograph.multibody.tables import Loads, Mass
+from hodograph.numerics.compiling import inlined_inner, inner, njit
 
 ONE = np.uint32(1)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from hodograph.multibody.compiling import inner
+from hodograph.core.frames import Array
 from hodograph.multibody.kernels.rolling import commit
-from hodograph.multibody.tables import Array, Tables, Work
+from hodograph.multibody.tables import Tables, Work
+from hodograph.numerics.compiling import inner
 
 
 @inner

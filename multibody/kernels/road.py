@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import cos, pi, sin, sqrt
 
+from hodograph.core.frames import Array
 from hodograph.multibody.columns import (
     PLANE,
     ROAD_CENTRE_X,
@@ -18,8 +19,7 @@ from hodograph.multibody.columns import (
     ROAD_Y,
     SINE,
 )
-from hodograph.multibody.compiling import inlined_inner, njit
-from hodograph.multibody.tables import Array
+from hodograph.numerics.compiling import inlined_inner, njit
 
 
 @inlined_inner

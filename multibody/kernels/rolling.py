@@ -8,6 +8,7 @@ what the last step left, and the law of the tyre solves them analytically up to 
 
 from __future__ import annotations
 
+from hodograph.core.frames import Array
 from hodograph.multibody.columns import (
     TYRE_DAMPING,
     TYRE_DYNAMIC_SHARE,
@@ -16,7 +17,6 @@ from hodograph.multibody.columns import (
     TYRE_ROLLING_RESISTANCE,
     TYRE_STIFFNESS,
 )
-from hodograph.multibody.compiling import inlined_inner, inner, njit
 from hodograph.multibody.kernels.driveline import (
     ROLLING_SPEED_MPS,
     aero_force,
@@ -26,7 +26,8 @@ from hodograph.multibody.kernels.driveline import (
 )
 from hodograph.multibody.kernels.road import road_at
 from hodograph.multibody.kernels.tyre import tyre_force
-from hodograph.multibody.tables import Array, Rolling, Tables, Work
+from hodograph.multibody.tables import Rolling, Tables, Work
+from hodograph.numerics.compiling import inlined_inner, inner, njit
 
 # Columns of Work.wheels. The first three are states at the start of a step (deflections, wind-up of the brake), the
 # next three the same at the moment of the last evaluation.

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from math import atan, expm1, sin, sqrt
 
+from hodograph.core.frames import Array
 from hodograph.multibody.columns import (
     CURVE_CURVATURE,
     CURVE_PEAK,
@@ -47,8 +48,7 @@ from hodograph.multibody.columns import (
     TYRE_TRAIL,
     TYRE_TRAIL_ZERO_SLIP,
 )
-from hodograph.multibody.compiling import inlined_inner, njit
-from hodograph.multibody.tables import Array
+from hodograph.numerics.compiling import inlined_inner, njit
 
 NO_LOAD_N = 1e-6
 """Below this the tyre is in the air."""

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from hodograph.multibody.compiling import inner, njit
+from hodograph.core.frames import Array
 from hodograph.multibody.kernels.linear import mass_times
-from hodograph.multibody.tables import Array
-from hodograph.observers.kernels.algebra import FAILED_STEPS, multiply
+from hodograph.numerics.compiling import inner, njit
+from hodograph.numerics.dense import multiply
 from hodograph.observers.kernels.cekf import Riccati, divide
+from hodograph.observers.kernels.counts import FAILED_STEPS
 from hodograph.observers.kernels.ekf import Rows, chain_rows, write_state
 from hodograph.observers.kernels.plant import Linear, Node, Plant, linearise_kinematics, reduced_mass, settle
 from hodograph.sensors.kernels import SensorTable, difference, measure

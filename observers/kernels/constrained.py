@@ -14,11 +14,11 @@ from __future__ import annotations
 from math import cos, exp, sin
 from typing import Any, NamedTuple
 
-from hodograph.multibody.compiling import inner, merged
+from hodograph.core.frames import Array
 from hodograph.multibody.kernels.constraints import choose_branches, rates
 from hodograph.multibody.kernels.dynamics import configure
-from hodograph.multibody.tables import Array
-from hodograph.observers.kernels.algebra import innovation_var, joseph_row
+from hodograph.numerics.compiling import inner, merged
+from hodograph.numerics.dense import innovation_var, joseph_row
 from hodograph.observers.kernels.ekf import Rows
 from hodograph.observers.kernels.plant import Linear, Node, Plant, linearise, linearise_kinematics
 

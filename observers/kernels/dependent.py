@@ -9,11 +9,12 @@ from __future__ import annotations
 from math import exp
 from typing import Any
 
-from hodograph.multibody.compiling import inner, merged, njit
+from hodograph.core.frames import Array
 from hodograph.multibody.kernels.constraints import choose_branches
 from hodograph.multibody.kernels.dynamics import lagrange
-from hodograph.multibody.tables import Array
-from hodograph.observers.kernels.algebra import FAILED_STEPS, finite, joseph_row, propagate, tidy
+from hodograph.numerics.compiling import inner, merged, njit
+from hodograph.numerics.dense import finite, joseph_row, propagate, tidy
+from hodograph.numerics.verdicts import USED
 from hodograph.observers.kernels.constrained import (
     ROUNDS,
     Wide,
@@ -30,7 +31,8 @@ from hodograph.observers.kernels.constrained import (
     violation,
     widen,
 )
-from hodograph.observers.kernels.ekf import USED, Rows, update_rows, write_state
+from hodograph.observers.kernels.counts import FAILED_STEPS
+from hodograph.observers.kernels.ekf import Rows, update_rows, write_state
 from hodograph.observers.kernels.plant import Linear, Node, Plant, load_disturbances, process_noise
 from hodograph.sensors.kernels import ACCELERATION, SensorTable, difference, measure, measure_jacobians
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import log
 from typing import Any, NamedTuple
 
-from hodograph.multibody.compiling import inner, merged, njit
+from hodograph.core.frames import Array
 from hodograph.multibody.kernels.constraints import choose_branches
 from hodograph.multibody.kernels.dynamics import (
     acceleration_problem,
@@ -18,20 +18,10 @@ from hodograph.multibody.kernels.dynamics import (
     position_problem,
     velocity_problem,
 )
-from hodograph.multibody.tables import Array
-from hodograph.observers.kernels.algebra import (
-    FAILED_STEPS,
-    GATED_ROWS,
-    LAST_NIS,
-    LOG_LIKELIHOOD,
-    NIS_ROWS,
-    NIS_SUM,
-    finite,
-    innovation_var,
-    joseph_row,
-    propagate,
-    tidy,
-)
+from hodograph.numerics.compiling import inner, merged, njit
+from hodograph.numerics.dense import finite, innovation_var, joseph_row, propagate, tidy
+from hodograph.numerics.verdicts import GATED, INVALID, USED
+from hodograph.observers.kernels.counts import FAILED_STEPS, GATED_ROWS, LAST_NIS, LOG_LIKELIHOOD, NIS_ROWS, NIS_SUM
 from hodograph.observers.kernels.plant import (
     CONSTANT,
     EXACT,
@@ -50,7 +40,6 @@ from hodograph.observers.kernels.plant import (
 )
 from hodograph.sensors.kernels import ACCELERATION, SensorTable, difference, measure, measure_jacobians
 
-USED, LATE, GATED, STALE, INVALID = 0, 1, 2, 3, 4
 TWO_PI_LOG = 1.8378770664093453
 LEAST, MOST = 0.01, 10.0  # bounds of an adapted noise over its start
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import exp
 from typing import Any, NamedTuple
 
-from hodograph.multibody.compiling import inner, merged
+from hodograph.core.frames import Array
 from hodograph.multibody.kernels.augmented import augmented_step
 from hodograph.multibody.kernels.constraints import choose_branches
 from hodograph.multibody.kernels.derivatives import acceleration_derivatives
@@ -26,8 +26,9 @@ from hodograph.multibody.kernels.dynamics import (
     velocity_problem,
 )
 from hodograph.multibody.kernels.linear import mass_times
-from hodograph.multibody.tables import Array, Tables, Work
-from hodograph.observers.kernels.algebra import multiply
+from hodograph.multibody.tables import Tables, Work
+from hodograph.numerics.compiling import inner, merged
+from hodograph.numerics.dense import multiply
 
 EULER, TRAPEZOIDAL, INDEX3 = 0, 1, 2
 CONSTANT, FIRST_ORDER, EXACT = 0, 1, 2

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from hodograph.multibody.compiling import inner, merged, njit
-from hodograph.multibody.tables import Array
-from hodograph.observers.kernels.algebra import FAILED_STEPS, cholesky, finite, tidy
+from hodograph.core.frames import Array
+from hodograph.numerics.compiling import inner, merged, njit
+from hodograph.numerics.dense import cholesky, finite, tidy
+from hodograph.numerics.verdicts import USED
+from hodograph.observers.kernels.counts import FAILED_STEPS
 from hodograph.observers.kernels.ekf import Rows, keep_prior, write_state
 from hodograph.observers.kernels.plant import (
     TRAPEZOIDAL,
@@ -21,7 +23,6 @@ from hodograph.observers.kernels.plant import (
     step,
 )
 from hodograph.observers.kernels.unscented import (
-    USED,
     Points,
     Weights,
     condition,

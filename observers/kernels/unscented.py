@@ -9,18 +9,12 @@ from __future__ import annotations
 from math import log
 from typing import Any, NamedTuple
 
-from hodograph.multibody.compiling import inner, njit
-from hodograph.multibody.tables import Array
-from hodograph.observers.kernels.algebra import (
-    GATED_ROWS,
-    LAST_NIS,
-    LOG_LIKELIHOOD,
-    NIS_ROWS,
-    NIS_SUM,
-    tidy,
-)
+from hodograph.core.frames import Array
+from hodograph.numerics.compiling import inner, njit
+from hodograph.numerics.dense import tidy
+from hodograph.numerics.verdicts import GATED, INVALID, USED
+from hodograph.observers.kernels.counts import GATED_ROWS, LAST_NIS, LOG_LIKELIHOOD, NIS_ROWS, NIS_SUM
 
-USED, GATED, INVALID = 0, 2, 4
 TWO_PI_LOG = 1.8378770664093453
 
 

@@ -14,13 +14,13 @@ import numpy as np
 from numba import njit
 
 from hodograph.core.frames import Array
+from hodograph.numerics.verdicts import GATED, INVALID, USED
 
 GRAVITY_MPS2 = 9.80665
 V_FLOOR_MPS = 1.0  # slip angles are formed with at least this speed
 ROLLING_TIME_S = 0.5  # successive readings of "the rear axle rolls" are one within this time
 (V_Y, YAW_RATE, FORCE_F, FORCE_R, STEER_0, ACC_0, GRAV) = range(7)
 N = 7
-USED, GATED, INVALID = 0, 2, 4  # as core.Verdict
 
 
 @njit(cache=True, nogil=True)

@@ -1,11 +1,10 @@
-"""Small dense algebra of filters: propagation, one-row updates in Joseph form, Cholesky, and a bounded repair."""
+"""Small dense algebra: products, propagation, one-row updates in Joseph form, Cholesky, and a bounded repair."""
 
 from __future__ import annotations
 
-from hodograph.multibody.compiling import inner
-from hodograph.multibody.tables import Array
+from hodograph.core.frames import Array
+from hodograph.numerics.compiling import inner
 
-REPAIRS, RESETS, GATED_ROWS, FAILED_STEPS, NIS_SUM, NIS_ROWS, LOG_LIKELIHOOD, LAST_NIS = 0, 1, 2, 3, 4, 5, 6, 7
 ATTEMPTS = 8
 
 
@@ -108,12 +107,12 @@ def cholesky(P: Array, L: Array) -> bool:
 def tidy(P: Array, L: Array, counts: Array) -> bool:
     """Keep P symmetric positive definite: L is its factor afterwards. Adds to the diagonal at most ATTEMPTS times.
 
-    Each repair is counted; False when P is beyond repair.
+    Each repair adds 1 to counts[0]; False when P is beyond repair.
     """
     n = len(P)
     if cholesky(P, L):
         return True
-    counts[REPAIRS] += 1.0
+    counts[0] += 1.0
     for i in range(n):
         for j in range(i):
             mean = 0.5 * (P[i, j] + P[j, i])
@@ -128,16 +127,6 @@ def tidy(P: Array, L: Array, counts: Array) -> bool:
             return True
         more *= 30.0
     return False
-
-
-@inner
-def solve_lower(L: Array, b: Array) -> None:
-    """b = L⁻¹ b in place."""
-    for i in range(len(b)):
-        s = b[i]
-        for k in range(i):
-            s -= L[i, k] * b[k]
-        b[i] = s / L[i, i]
 
 
 @inner
