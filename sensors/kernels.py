@@ -18,18 +18,21 @@ from hodograph.numerics.compiling import inner, njit
 POSITION, VELOCITY, RATE, ACCELERATION, DISTANCE = 0, 1, 2, 3, 4
 
 
+class Forms(NamedTuple):
+    """For each of m rows three affine forms of the coordinates, as terms (coordinate, axis) with factors."""
+
+    start: Index  # (m+1,)
+    term: Index  # (terms, 2)
+    val: Array
+    const: Array  # (m, 3)
+
+
 class SensorTable(NamedTuple):
-    """Rows (m,) of sensors; b and c of each row are three affine forms, as terms (coordinate, axis) with factors."""
+    """Rows (m,) of sensors, each made of the two directions b and c."""
 
     kind: Index  # (m,)
-    b_start: Index  # (m+1,)
-    b_term: Index  # (terms, 2)
-    b_val: Array
-    b_const: Array  # (m, 3)
-    c_start: Index
-    c_term: Index
-    c_val: Array
-    c_const: Array
+    b: Forms
+    c: Forms
     gravity: Array  # (3,)
     bias: Array  # (m,)
     var: Array  # (m,)
@@ -37,13 +40,11 @@ class SensorTable(NamedTuple):
 
 
 @inner
-def affine(
-    start: Index, term: Index, val: Array, const: Array, i: int, x: Array, of_place: float
-) -> tuple[float, float, float]:
+def affine(form: Forms, i: int, x: Array, of_place: float) -> tuple[float, float, float]:
     """The three components at x; `of_place` 0 leaves the constant out, as for velocities."""
-    u, v, w = of_place * const[i, 0], of_place * const[i, 1], of_place * const[i, 2]
-    for k in range(start[i], start[i + 1]):
-        axis, y = term[k, 1], val[k] * x[term[k, 0]]
+    u, v, w = of_place * form.const[i, 0], of_place * form.const[i, 1], of_place * form.const[i, 2]
+    for k in range(form.start[i], form.start[i + 1]):
+        axis, y = form.term[k, 1], form.val[k] * x[form.term[k, 0]]
         if axis == 0:
             u += y
         elif axis == 1:
@@ -54,11 +55,11 @@ def affine(
 
 
 @inner
-def add_gradient(start: Index, term: Index, val: Array, i: int, u: float, v: float, w: float, out: Array) -> None:
+def add_gradient(form: Forms, i: int, u: float, v: float, w: float, out: Array) -> None:
     """out += (u, v, w) · d(form)/dx."""
-    for k in range(start[i], start[i + 1]):
-        axis = term[k, 1]
-        out[term[k, 0]] += val[k] * (u if axis == 0 else (v if axis == 1 else w))
+    for k in range(form.start[i], form.start[i + 1]):
+        axis = form.term[k, 1]
+        out[form.term[k, 0]] += form.val[k] * (u if axis == 0 else (v if axis == 1 else w))
 
 
 @njit
@@ -66,18 +67,18 @@ def measure(s: SensorTable, i: int, q: Array, qd: Array, qdd: Array) -> float:
     """What row i would read at this state, bias included."""
     kind = s.kind[i]
     value: float = s.bias[i]
-    u, v, w = affine(s.b_start, s.b_term, s.b_val, s.b_const, i, q, 1.0)
+    u, v, w = affine(s.b, i, q, 1.0)
     if kind == DISTANCE:
         return value + sqrt(u * u + v * v + w * w)
-    x, y, z = affine(s.c_start, s.c_term, s.c_val, s.c_const, i, q, 1.0)
+    x, y, z = affine(s.c, i, q, 1.0)
     if kind == POSITION:
         return value + u * x + v * y + w * z
     if kind == ACCELERATION:
-        a, b, c = affine(s.b_start, s.b_term, s.b_val, s.b_const, i, qdd, 0.0)
+        a, b, c = affine(s.b, i, qdd, 0.0)
         a, b, c = a - s.gravity[0], b - s.gravity[1], c - s.gravity[2]
         value += (a * x + b * y + c * z) / sqrt(x * x + y * y + z * z)
         return value
-    a, b, c = affine(s.b_start, s.b_term, s.b_val, s.b_const, i, qd, 0.0)
+    a, b, c = affine(s.b, i, qd, 0.0)
     if kind == VELOCITY:
         return value + a * x + b * y + c * z
     return value + (a * x + b * y + c * z) / (u * u + v * v + w * w)
@@ -91,31 +92,31 @@ def measure_jacobians(
     for k in range(len(h_q)):
         h_q[k], h_qd[k], h_qdd[k] = 0.0, 0.0, 0.0
     kind = s.kind[i]
-    u, v, w = affine(s.b_start, s.b_term, s.b_val, s.b_const, i, q, 1.0)
-    x, y, z = affine(s.c_start, s.c_term, s.c_val, s.c_const, i, q, 1.0)
+    u, v, w = affine(s.b, i, q, 1.0)
+    x, y, z = affine(s.c, i, q, 1.0)
     bb = u * u + v * v + w * w
     if kind == DISTANCE:
         length = bb**0.5
-        add_gradient(s.b_start, s.b_term, s.b_val, i, u / length, v / length, w / length, h_q)
+        add_gradient(s.b, i, u / length, v / length, w / length, h_q)
     elif kind == POSITION:
-        add_gradient(s.b_start, s.b_term, s.b_val, i, x, y, z, h_q)
-        add_gradient(s.c_start, s.c_term, s.c_val, i, u, v, w, h_q)
+        add_gradient(s.b, i, x, y, z, h_q)
+        add_gradient(s.c, i, u, v, w, h_q)
     elif kind == ACCELERATION:
-        a, b, c = affine(s.b_start, s.b_term, s.b_val, s.b_const, i, qdd, 0.0)
+        a, b, c = affine(s.b, i, qdd, 0.0)
         a, b, c = a - s.gravity[0], b - s.gravity[1], c - s.gravity[2]
         length = (x * x + y * y + z * z) ** 0.5
         along = (a * x + b * y + c * z) / (length * length * length)
-        add_gradient(s.b_start, s.b_term, s.b_val, i, x / length, y / length, z / length, h_qdd)
+        add_gradient(s.b, i, x / length, y / length, z / length, h_qdd)
         a, b, c = a / length - along * x, b / length - along * y, c / length - along * z
-        add_gradient(s.c_start, s.c_term, s.c_val, i, a, b, c, h_q)
+        add_gradient(s.c, i, a, b, c, h_q)
     else:
-        a, b, c = affine(s.b_start, s.b_term, s.b_val, s.b_const, i, qd, 0.0)
+        a, b, c = affine(s.b, i, qd, 0.0)
         scale = 1.0 if kind == VELOCITY else 1.0 / bb
-        add_gradient(s.b_start, s.b_term, s.b_val, i, scale * x, scale * y, scale * z, h_qd)
-        add_gradient(s.c_start, s.c_term, s.c_val, i, scale * a, scale * b, scale * c, h_q)
+        add_gradient(s.b, i, scale * x, scale * y, scale * z, h_qd)
+        add_gradient(s.c, i, scale * a, scale * b, scale * c, h_q)
         if kind == RATE:
             fall = -2.0 * (a * x + b * y + c * z) * scale * scale
-            add_gradient(s.b_start, s.b_term, s.b_val, i, fall * u, fall * v, fall * w, h_q)
+            add_gradient(s.b, i, fall * u, fall * v, fall * w, h_q)
 
 
 @inner

@@ -11,8 +11,7 @@ from hodograph.core.frames import Array
 from hodograph.multibody.algebra import Affine, Place
 from hodograph.multibody.derivatives import sensitivity
 from hodograph.multibody.model import Model, State
-from hodograph.multibody.tables import Index
-from hodograph.sensors.kernels import SensorTable, measure, measure_jacobians
+from hodograph.sensors.kernels import Forms, SensorTable, measure, measure_jacobians
 from hodograph.sensors.on_mechanism import MechanismSensor, Row
 
 
@@ -72,26 +71,19 @@ def mount(model: Model, sensors: Sequence[MechanismSensor]) -> SensorSet:
 def _tabulate(model: Model, rows: Sequence[Row]) -> SensorTable:
     gravity = np.zeros(3)
     gravity[: model.mechanism.dim] = model.mechanism.gravity_mps2
-    b_start, b_term, b_val, b_const = _forms([row.b for row in rows])
-    c_start, c_term, c_val, c_const = _forms([row.c for row in rows])
     return SensorTable(
-        np.array([row.kind for row in rows], dtype=np.uint32),
-        b_start,
-        b_term,
-        b_val,
-        b_const,
-        c_start,
-        c_term,
-        c_val,
-        c_const,
-        gravity,
-        np.array([row.quality.bias for row in rows]),
-        np.array([row.quality.var for row in rows]),
-        np.array([row.period_rad for row in rows]),
+        kind=np.array([row.kind for row in rows], dtype=np.uint32),
+        b=make_forms([row.b for row in rows]),
+        c=make_forms([row.c for row in rows]),
+        gravity=gravity,
+        bias=np.array([row.quality.bias for row in rows]),
+        var=np.array([row.quality.var for row in rows]),
+        period=np.array([row.period_rad for row in rows]),
     )
 
 
-def _forms(places: Sequence[Place]) -> tuple[Index, Index, Array, Array]:
+def make_forms(places: Sequence[Place]) -> Forms:
+    """Places or directions, one row each, as the kernels walk them."""
     start, terms, values = [0], [], []
     const = np.zeros((len(places), 3))
     for i, place in enumerate(places):
@@ -102,8 +94,12 @@ def _forms(places: Sequence[Place]) -> tuple[Index, Index, Array, Array]:
                 terms.append((k, axis))
                 values.append(factor)
         start.append(len(terms))
-    term = np.array(terms, dtype=np.uint32).reshape(-1, 2)
-    return np.array(start, dtype=np.uint32), term, np.array(values, dtype=np.float64), const
+    return Forms(
+        start=np.array(start, dtype=np.uint32),
+        term=np.array(terms, dtype=np.uint32).reshape(-1, 2),
+        val=np.array(values, dtype=np.float64),
+        const=const,
+    )
 
 
 def _check(form: Affine) -> None:

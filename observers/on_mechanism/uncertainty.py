@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import IntEnum
 
 import numpy as np
 
@@ -11,20 +12,29 @@ from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.core.layout import StateLayout
 from hodograph.multibody.model import Model, State, build
-from hodograph.multibody.tables import Work
-from hodograph.observers.kernels.plant import Linear, Node, Plant
+from hodograph.multibody.algebra import Place
+from hodograph.multibody.columns import ROAD_COLUMNS, TYRE_COLUMNS
+from hodograph.observers.on_mechanism import plant as kernels
+from hodograph.sensors.on_mechanism import body_direction
 
-FIXED_POINT_TOLERANCE = 1e-7
-"""The trapezoidal rule ends when its coordinates change by less. An iteration contracts a hundred times or more, so
-what is left is below 1e-9. Iterating to the end moves a UKF on the four-bar by 1e-7 rad and costs a fifth more time."""
+
+class Kind(IntEnum):
+    """What a disturbance disturbs."""
+
+    FORCE = kernels.FORCE  # a generalised force, constant in the coordinates
+    BODY_FORCE = kernels.BODY_FORCE  # a force on a place along an axis that a body carries
+    ENTRY = kernels.ENTRY  # an entry of a table of forces, or of the road
+    BIAS = kernels.BIAS  # is added to what a sensor reads
+    SCALE = kernels.SCALE  # multiplies it by 1 + θ, as a wrong rolling radius does
+    LATENCY = kernels.LATENCY  # the sensor reads what was true θ seconds ago
 
 
 @dataclass(frozen=True, slots=True)
 class Disturbance:
-    """A force that the model does not know, estimated as a state: θ times `column`, a generalised force (n,).
+    """Something that the model does not know, estimated as a state θ; by default θ times a generalised force (n,).
 
     It wanders with spectral density `density` (unit² / s) from an initial deviation `std`; with a `time_constant_s` it
-    also returns to zero (a shaping filter).
+    also returns to zero (a shaping filter). Made by the functions below; which fields count depends on `kind`.
     """
 
     name: str
@@ -32,6 +42,59 @@ class Disturbance:
     density: float
     std: float
     time_constant_s: float | None = None
+    kind: Kind = Kind.FORCE
+    place: Place = ()
+    axis: Place = ()
+    entry: tuple[int, int, int] = (0, 0, 0)
+    stream: str = ""
+    channel: str | None = None
+
+
+def body_force(
+    model: Model, at: str, body: str, axis: tuple[float, ...], *, density: float, std: float
+) -> Disturbance:
+    """An unknown force (N) at a place, along an axis carried by a body (axes as of `sensors.Accelerometer`)."""
+    place, along = model.coordinates.place(at, "body_force"), body_direction(model.coordinates, body, axis, "body_force")
+    return Disturbance(f"force_{body}_{at}_n", (), density, std, kind=Kind.BODY_FORCE, place=place, axis=along)
+
+
+def sensor_bias(stream: str, channel: str | None = None, *, density: float, std: float) -> Disturbance:
+    """An unknown offset of a sensor's channel (of all its channels alike when None), in its unit."""
+    name = f"bias_{stream}" if channel is None else f"bias_{stream}_{channel}"
+    return Disturbance(name, (), density, std, kind=Kind.BIAS, stream=stream, channel=channel)
+
+
+def sensor_scale(stream: str, channel: str | None = None, *, density: float, std: float) -> Disturbance:
+    """An unknown factor 1 + θ on what a sensor reads."""
+    return Disturbance(f"scale_{stream}", (), density, std, kind=Kind.SCALE, stream=stream, channel=channel)
+
+
+def sensor_latency(stream: str, *, density: float, std_s: float) -> Disturbance:
+    """An unknown delay (s) of a sensor, beyond the one that its quality tells."""
+    return Disturbance(f"latency_{stream}_s", (), density, std_s, kind=Kind.LATENCY, stream=stream)
+
+
+def tyre_entry(wheel: int, column: str, *, density: float, std: float) -> Disturbance:
+    """An unknown error of a number of a wheel's tyre, e.g. its friction, in the unit of its column."""
+    return _entry(f"tyre_{wheel}_{column}", kernels.TYRES, wheel, TYRE_COLUMNS, column, density, std)
+
+
+def spring_stiffness(model: Model, name: str, *, density: float, std: float) -> Disturbance:
+    """An unknown error of the stiffness (N/m or N m/rad) of a named spring."""
+    table, row = model.spring_row(name)
+    number = kernels.SPRINGS if table == "springs" else kernels.COORDINATE_SPRINGS
+    return Disturbance(f"stiffness_{name}", (), density, std, kind=Kind.ENTRY, entry=(number, row, 0))
+
+
+def road_height(feature: int = 0, *, density: float, std_m: float) -> Disturbance:
+    """An unknown error (m) of the height of a plane of the road."""
+    return _entry("road_height_m", kernels.ROAD, feature, ROAD_COLUMNS, "height_m", density, std_m)
+
+
+def _entry(name: str, table: int, row: int, columns: Sequence[str], column: str, density: float, std: float) -> Disturbance:
+    if column not in columns:
+        raise ValueError(f"no column {column}; there are {', '.join(columns)}")
+    return Disturbance(name, (), density, std, kind=Kind.ENTRY, entry=(table, row, columns.index(column)))
 
 
 def unknown_force(
@@ -115,41 +178,3 @@ def state_layout(model: Model, disturbances: Sequence[Disturbance] = ()) -> Stat
     names = [f"{name}_{unit}" for name, unit in zip(z, units, strict=True)]
     rates = [f"{name}_dot_{unit}ps" for name, unit in zip(z, units, strict=True)]
     return StateLayout((*names, *rates, *(d.name for d in disturbances)))
-
-
-def make_plant(model: Model, uncertainty: Uncertainty, h_s: float, work: Work | None = None) -> Plant:
-    """Tables and noise for the kernels; `h_s` is the nominal step."""
-    d = uncertainty.disturbances
-    columns = np.array([one.column for one in d], dtype=np.float64).reshape(len(d), model.n)
-    decay = np.array([0.0 if one.time_constant_s is None else 1.0 / one.time_constant_s for one in d])
-    f = len(model.independent)
-    return Plant(
-        model.tables,
-        work or model.work(),
-        columns,
-        decay,
-        np.full(f, uncertainty.density_zdd),
-        np.array([one.density for one in d], dtype=np.float64),
-        np.array([FIXED_POINT_TOLERANCE, 100.0]),
-        np.array([1e-10, 100.0, 0.0, 1e-9, 0.0]),
-        model.tables.factor.penalty,
-    )
-
-
-def make_node(model: Model, state: State, P: Array, disturbances: int) -> Node:
-    """A node at a consistent state."""
-    return Node(
-        state.q.copy(), state.qd.copy(), state.qdd.copy(), state.multipliers.copy(), np.zeros(disturbances), P.copy(),
-        np.linalg.cholesky(P).astype(np.float64), np.zeros(8),
-    )  # fmt: skip
-
-
-def make_linear(model: Model, size: int, disturbances: int) -> Linear:
-    """Buffers of the linearisation; `size` is the length of the filter's state."""
-    n, f = model.n, len(model.independent)
-    square = (size, size)
-    return Linear(
-        np.zeros((f, n)), np.zeros((f, n)), np.zeros((f, n)), np.zeros((f, n)), np.zeros((disturbances, n)),
-        np.zeros((f, f)), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(square), np.zeros(max(n, 2)),
-        np.zeros(n), np.zeros(n), np.zeros(model.rows),
-    )  # fmt: skip

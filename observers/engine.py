@@ -1,0 +1,306 @@
+"""A filter with its loop: readings go in, in order, and the nodes it passes come out. No clock but the grid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodograph.core.frames import Array
+from hodograph.core.layout import StateLayout
+from hodograph.core.reading import Verdict
+from hodograph.observers.loop import (
+    BOOK,
+    BROKEN,
+    COASTING,
+    DOUBT,
+    FAILED,
+    HEARD,
+    REFUSALS,
+    STEP,
+    Core,
+    Events,
+    Grid,
+    Limits,
+    Output,
+    loop,
+)
+from hodograph.observers.memory import Room
+
+GAP_S, SETTLE_S, REFUSED_S, REFUSED_ROWS = 30.0, 2.0, 0.25, 5
+"""See `Limits`: what an observer in service does about gaps, failures and rows of refusals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Where the readings of a stream go: number of the stream, rows first … end.
+
+    `latency_s` is taken off their arrival where a reading has no stamp of its own; `joined`: several readings within
+    one step act as their mean.
+    """
+
+    index: int
+    first: int
+    end: int
+    latency_s: float = 0.0
+    joined: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What a family makes: the tuple of arrays its functions work on, and the compiled entry run(f, core, events, …).
+
+    `x`, `P`, `F`, `counts` are the arrays the loop needs; `vital` is how much of the memory, from its beginning, must
+    be finite. `traced`: F belongs to the last prediction, so a smoother can go back over it.
+    """
+
+    arrays: Any
+    run: Callable[[Any, Core, Events, Output, int], int]
+    x: Array
+    P: Array
+    F: Array
+    counts: Array
+    vital: int
+    traced: bool = True
+
+
+def no_output(size: int) -> Output:
+    """Nothing is kept."""
+    return make_output(0, 0, size, traced=False)
+
+
+def make_output(origin: int, rows: int, size: int, *, traced: bool) -> Output:
+    """Room for `rows` nodes from `origin` on, NaN where nothing came; F and priors only when `traced`."""
+    kept = rows if traced else 0
+    return Output(
+        origin=origin,
+        x=np.full((rows, size), np.nan),
+        P=np.full((rows, size, size), np.nan),
+        valid=np.zeros(rows, dtype=np.bool_),
+        F=np.zeros((kept, size, size)),
+        x_prior=np.zeros((kept, size)),
+        P_prior=np.zeros((kept, size, size)),
+    )
+
+
+@dataclass(eq=False, slots=True)
+class Engine:
+    """One filter on one grid. `process` is the one entry: live, replay and benchmarks call it with the same types."""
+
+    layout: StateLayout
+    streams: Mapping[str, Stream]
+    filter: Filter
+    core: Core
+    calls: int = field(default=0, init=False)
+    """How often compiled code was entered."""
+
+    @property
+    def x(self) -> Array:
+        """The state (N,)."""
+        return self.core.x.copy()
+
+    @property
+    def P(self) -> Array:
+        """Its covariance (N, N)."""
+        return self.core.P.copy()
+
+    @property
+    def step(self) -> int:
+        """The node now."""
+        return int(self.core.book[STEP])
+
+    @property
+    def t_ns(self) -> int:
+        """Time of the node now."""
+        return self.core.grid.t0_ns + self.step * self.core.grid.step_ns
+
+    @property
+    def t_s(self) -> float:
+        """The model's time at the node now."""
+        return self.core.grid.t0_s + self.step * self.core.grid.step_s
+
+    @property
+    def valid(self) -> bool:
+        """False after a start over or a doubtful stretch, until the estimate has settled."""
+        return bool(self.core.book[COASTING] == 0.0 and self.step >= self.core.book[DOUBT])
+
+    @property
+    def broken(self) -> int:
+        """The last node whose state did not follow from the one before by the model and the readings alone."""
+        return int(self.core.book[BROKEN])
+
+    @property
+    def failed(self) -> bool:
+        """A strict run has lost its state."""
+        return bool(self.core.book[FAILED])
+
+    def process(self, events: Events, until: int, out: Output | None = None) -> int:
+        """Take the events in and go on to node `until`; one compiled call. Their verdicts stand in `events`."""
+        self.calls += 1
+        return self.filter.run(self.filter.arrays, self.core, events, out or no_output(len(self.layout)), until)
+
+    def advance(self, dt_s: float) -> None:
+        """Go on by whole steps without readings."""
+        self.process(no_events(), self.step + round(dt_s / self.core.grid.step_s))
+
+    def update(self, stream: str, values: Sequence[float]) -> Verdict:
+        """Correct by a reading at the node now; a stream without sensor or of other length is INVALID."""
+        place = self.streams.get(stream)
+        if place is None or place.end - place.first != len(values):
+            return Verdict.INVALID
+        events = events_of([(self.t_ns, place, values, None)])
+        self.process(events, self.step)
+        return Verdict(int(events.verdict[0]))
+
+    def snapshot(self) -> Array:
+        """Everything that the filter knows."""
+        return self.core.memory.copy()
+
+    def restore(self, snapshot: Array) -> None:
+        """Back to a snapshot, bit for bit."""
+        self.core.memory[:] = snapshot
+
+    def rewind(self, step: int) -> bool:
+        """Back to the opening of node `step`, or of the last one before it that is kept; False when none is."""
+        steps = self.core.ring[:, STEP_PLACE] if len(self.core.ring) else np.zeros(0)
+        usable = np.flatnonzero(steps <= step)
+        if len(usable) == 0:
+            return False
+        self.core.memory[:] = self.core.ring[usable[np.argmax(steps[usable])]]
+        self.core.ring[steps > self.step, STEP_PLACE] = np.inf  # what comes after is not true any more
+        return True
+
+    def rebase(self, step: int) -> None:
+        """Go on from another node (a clock was set), as it were after a gap: nothing from before is kept."""
+        self.core.ring[:, STEP_PLACE] = np.inf
+        self.core.book[STEP] = step
+        self.core.book[DOUBT] = self.core.book[BROKEN] = step
+        self.core.book[COASTING] = 1.0
+        self.core.refusals[:] = 0.0
+        self.core.refusals[:, HEARD] = -np.inf
+        self.open()
+
+    def open(self) -> None:
+        """Keep the node now as one to go back to."""
+        if len(self.core.ring):
+            self.core.ring[self.step % len(self.core.ring)] = self.core.memory
+
+
+STEP_PLACE = STEP
+"""The book is the first thing in the memory, so a ring's slot tells its node here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """How an engine runs: on which grid, how far back it can go, and whether it may lose its state (`strict`)."""
+
+    step_s: float
+    t0_ns: int = 0
+    t0_s: float = 0.0
+    horizon_s: float = 0.0
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        if not 1e-6 <= self.step_s <= 10.0:
+            raise ValueError(f"step_s must lie in 1e-6 … 10 s, got {self.step_s}")
+        if not 0.0 <= self.horizon_s <= 60.0:
+            raise ValueError(f"horizon_s must lie in 0 … 60 s, got {self.horizon_s}")
+
+    @property
+    def step_ns(self) -> int:
+        """The step in whole nanoseconds."""
+        return round(1e9 * self.step_s)
+
+    def steps(self, duration_s: float) -> int:
+        """Whole steps in a duration, at least one."""
+        return max(1, round(duration_s / self.step_s))
+
+
+def make_engine(
+    layout: StateLayout,
+    streams: Mapping[str, Stream],
+    service: Service,
+    make: Callable[[Room], Filter],
+) -> Engine:
+    """An engine around the filter that `make` lays out in the room it is given."""
+    room = Room()
+    book, refusals = room.zeros(BOOK), room.zeros(len(streams), REFUSALS)
+    refusals[:, HEARD] = -np.inf
+    begin = room.used
+    made = make(room)
+    memory = room.memory
+    slots = service.steps(service.horizon_s) + 2 if service.horizon_s > 0.0 else 0
+    core = Core(
+        memory=memory,
+        vital=memory[begin : begin + made.vital],
+        book=book,
+        refusals=refusals,
+        counts=made.counts,
+        x=made.x,
+        P=made.P,
+        F=made.F,
+        start_var=np.diag(made.P).copy(),
+        start=memory.copy(),
+        before=memory.copy(),
+        ring=np.full((slots, len(memory)), np.inf),
+        grid=Grid(service.t0_ns, service.step_ns, service.t0_s, service.step_ns / 1e9),
+        limits=Limits(
+            gap=service.steps(GAP_S),
+            settle=service.steps(SETTLE_S),
+            refused_rows=REFUSED_ROWS,
+            refused_steps=service.steps(REFUSED_S),
+            strict=int(service.strict),
+        ),
+    )
+    engine = Engine(layout, streams, made, core)
+    engine.open()
+    return engine
+
+
+def no_events() -> Events:
+    """Nothing was read."""
+    return events_of([])
+
+
+def events_of(readings: Sequence[tuple[int, Stream, Sequence[float], Sequence[float] | None]]) -> Events:
+    """Events of (time, stream, values, variances or None for the sensor's own), given in their order."""
+    values = [float(v) for _, _, row, _ in readings for v in row]
+    var = [float(v) for _, _, row, own in readings for v in (own if own is not None else [np.nan] * len(row))]
+    start = np.cumsum([0, *(len(row) for _, _, row, _ in readings)])
+    return Events(
+        t_ns=np.array([t for t, *_ in readings], dtype=np.int64),
+        stream=np.array([s.index for _, s, *_ in readings], dtype=np.uint32),
+        row=np.array([s.first for _, s, *_ in readings], dtype=np.uint32),
+        start=start.astype(np.uint32),
+        value=np.array(values, dtype=np.float64),
+        var=np.array(var, dtype=np.float64),
+        verdict=np.full(len(readings), int(Verdict.INVALID), dtype=np.int64),
+    )
+
+
+def events_of_grid(grid: Grid, step: int, readings: NDArray[np.float64]) -> Events:
+    """One event of all rows for every node after `step`: readings (steps, m), NaN where none came."""
+    some = np.flatnonzero(np.isfinite(readings).any(axis=1))
+    count, m = len(some), readings.shape[1]
+    return Events(
+        t_ns=grid.t0_ns + (step + 1 + some.astype(np.int64)) * grid.step_ns,
+        stream=np.zeros(count, dtype=np.uint32),
+        row=np.zeros(count, dtype=np.uint32),
+        start=(m * np.arange(count + 1)).astype(np.uint32),
+        value=np.ascontiguousarray(readings[some]).ravel(),
+        var=np.full(count * m, np.nan),
+        verdict=np.full(count, int(Verdict.INVALID), dtype=np.int64),
+    )
+
+
+def interpreted(predict: Any, correct: Any, renew: Any) -> Callable[[Any, Core, Events, Output, int], int]:
+    """The entry of a filter whose functions are plain Python: the same loop, not compiled."""
+    plain = getattr(loop, "py_func", loop)
+
+    def run(f: Any, core: Core, events: Events, out: Output, until: int) -> int:
+        return int(plain(f, predict, correct, renew, core, events, out, until))
+
+    return run
