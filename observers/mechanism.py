@@ -12,8 +12,8 @@ from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.core.layout import StateLayout
 from hodograph.core.reading import Verdict
-from hodograph.multibody.kinematics import from_independent
-from hodograph.multibody.model import Model, State
+from hodograph.multibody.model.build import Model, State
+from hodograph.multibody.motion.kinematics import from_independent
 from hodograph.numerics.compiling import NO_FORCE
 from hodograph.observers.families import Family, Outputs, family_of, make_outputs
 from hodograph.observers.kernels.counts import RESETS

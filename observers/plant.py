@@ -10,8 +10,8 @@ import numpy as np
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.core.layout import StateLayout
-from hodograph.multibody.model import Model, State, build
-from hodograph.multibody.tables import Work
+from hodograph.multibody.model.build import Model, State, build
+from hodograph.multibody.model.tables import Work
 from hodograph.observers.kernels.plant import Linear, Node, Plant
 
 FIXED_POINT_TOLERANCE = 1e-7

@@ -10,10 +10,11 @@ import pytest
 from scipy.linalg import solve_continuous_are
 
 from hodograph.core.reading import Reading, Verdict
-from hodograph.multibody.kinematics import from_independent
-from hodograph.multibody.mechanism import CoordinateSpring, Linear, Mechanism, Particle, Point, shipped_mechanism
-from hodograph.multibody.model import build
-from hodograph.multibody.stepper import Stepper
+from hodograph.multibody.forces.loads import CoordinateSpring
+from hodograph.multibody.model.build import build
+from hodograph.multibody.model.mechanism import Linear, Mechanism, Particle, Point, shipped_mechanism
+from hodograph.multibody.motion.kinematics import from_independent
+from hodograph.multibody.steps.stepper import Stepper
 from hodograph.observers.conformance import (
     CHECKS,
     DENSITY,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from hodograph.core.frames import Array
-from hodograph.multibody.kernels.linear import mass_times
+from hodograph.multibody.model.linear_kernels import mass_times
 from hodograph.numerics.compiling import inner, njit
 from hodograph.numerics.dense import multiply
 from hodograph.observers.kernels.cekf import Riccati, divide

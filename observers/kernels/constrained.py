@@ -15,8 +15,8 @@ from math import cos, exp, sin
 from typing import Any, NamedTuple
 
 from hodograph.core.frames import Array
-from hodograph.multibody.kernels.constraints import choose_branches, rates
-from hodograph.multibody.kernels.dynamics import configure
+from hodograph.multibody.model.constraint_kernels import choose_branches, rates
+from hodograph.multibody.motion.dynamics_kernels import configure
 from hodograph.numerics.compiling import inner, merged
 from hodograph.numerics.dense import innovation_var, joseph_row
 from hodograph.observers.kernels.ekf import Rows

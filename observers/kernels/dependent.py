@@ -10,8 +10,8 @@ from math import exp
 from typing import Any
 
 from hodograph.core.frames import Array
-from hodograph.multibody.kernels.constraints import choose_branches
-from hodograph.multibody.kernels.dynamics import lagrange
+from hodograph.multibody.model.constraint_kernels import choose_branches
+from hodograph.multibody.motion.dynamics_kernels import lagrange
 from hodograph.numerics.compiling import inner, merged, njit
 from hodograph.numerics.dense import finite, joseph_row, propagate, tidy
 from hodograph.numerics.verdicts import USED

@@ -10,8 +10,8 @@ from math import log
 from typing import Any, NamedTuple
 
 from hodograph.core.frames import Array
-from hodograph.multibody.kernels.constraints import choose_branches
-from hodograph.multibody.kernels.dynamics import (
+from hodograph.multibody.model.constraint_kernels import choose_branches
+from hodograph.multibody.motion.dynamics_kernels import (
     acceleration_problem,
     configure,
     factor_kinematics,

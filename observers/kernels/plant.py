@@ -11,10 +11,11 @@ from math import exp
 from typing import Any, NamedTuple
 
 from hodograph.core.frames import Array
-from hodograph.multibody.kernels.augmented import augmented_step
-from hodograph.multibody.kernels.constraints import choose_branches
-from hodograph.multibody.kernels.derivatives import acceleration_derivatives
-from hodograph.multibody.kernels.dynamics import (
+from hodograph.multibody.model.constraint_kernels import choose_branches
+from hodograph.multibody.model.linear_kernels import mass_times
+from hodograph.multibody.model.tables import Tables, Work
+from hodograph.multibody.motion.derivative_kernels import acceleration_derivatives
+from hodograph.multibody.motion.dynamics_kernels import (
     complete,
     configure,
     factor_kinematics,
@@ -25,8 +26,7 @@ from hodograph.multibody.kernels.dynamics import (
     saddle,
     velocity_problem,
 )
-from hodograph.multibody.kernels.linear import mass_times
-from hodograph.multibody.tables import Tables, Work
+from hodograph.multibody.steps.augmented_kernels import augmented_step
 from hodograph.numerics.compiling import inner, merged
 from hodograph.numerics.dense import multiply
 
