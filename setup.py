@@ -14,6 +14,7 @@ FOLDERS = (
     "twin",
     "replay",
     "onboard",
+    "bench",
     "cli",
     "vehicles",
 )

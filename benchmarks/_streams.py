@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
+from hodograph.bench.linkages.config import TUNING, Tuning
+from hodograph.bench.linkages.grid import Case, Source, score
+from hodograph.bench.linkages.truth import truth_of
 from hodograph.core.frames import Array
-from hodograph.observers.linkages.config import TUNING, Tuning
-from hodograph.observers.linkages.grid import Case, Source, score
-from hodograph.observers.linkages.truth import truth_of
 
 SETS = ("encoder_crank", "gyro_coupler", "gyro_crank")
 RATES_HZ = (200, 50, 10)

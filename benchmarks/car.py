@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from hodograph.bench.car_speed import CarSpeed, measure_car
 from hodograph.multibody.car.car import STEP_S, Car
-from hodograph.multibody.car.speed import CarSpeed, measure_car
 
 
 def show(name: str, car: Car, speed: CarSpeed) -> None:

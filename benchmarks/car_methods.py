@@ -15,20 +15,13 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 
+from hodograph.bench.kernel_speed import measure
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.multibody.car.car import REAL_TIME, Car
 from hodograph.multibody.car.vehicle import read_vehicle
-from hodograph.multibody.model import State
-from hodograph.multibody.speed import measure
-from hodograph.multibody.stepper import (
-    Formulation,
-    Integrator,
-    Projection,
-    Refresh,
-    StepOptions,
-    Stepper,
-)
+from hodograph.multibody.model.build import State
+from hodograph.multibody.steps.stepper import Formulation, Integrator, Projection, Refresh, StepOptions, Stepper
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 
 from benchmarks._streams import CONFIGS, best_reference, cells_in_line, geometric_mean, pooled, rms
-from hodograph.observers.linkages.config import TUNING, Tuning
+from hodograph.bench.linkages.config import TUNING, Tuning
 
 SEEDS = range(1000, 1010)
 

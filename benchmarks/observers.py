@@ -28,15 +28,15 @@ from benchmarks._streams import (
     published,
     rms,
 )
+from hodograph.bench.linkages.bound import bound_rad
+from hodograph.bench.linkages.config import LEVELS, LINKAGES, PRIOR_STD, SENSORS
+from hodograph.bench.linkages.config import RATES_HZ as ALL_RATES_HZ
+from hodograph.bench.linkages.grid import Case, Source, problem_of, readings_of, run_grid, score
+from hodograph.bench.linkages.truth import truth_of
+from hodograph.bench.unscented_speed import ukf28_timings
 from hodograph.core.frames import Array
-from hodograph.observers.linkages.bound import bound_rad
-from hodograph.observers.linkages.config import LEVELS, LINKAGES, PRIOR_STD, SENSORS
-from hodograph.observers.linkages.config import RATES_HZ as ALL_RATES_HZ
-from hodograph.observers.linkages.grid import Case, Source, problem_of, readings_of, run_grid, score
-from hodograph.observers.linkages.truth import truth_of
-from hodograph.observers.mechanism import engine
-from hodograph.observers.recipes import RECIPES
-from hodograph.observers.speed import ukf28_timings
+from hodograph.observers.on_mechanism.mechanism import engine
+from hodograph.observers.on_mechanism.recipes import RECIPES
 
 ROUNDS = 15
 SEEDS = range(200, 220)

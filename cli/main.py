@@ -281,11 +281,11 @@ def bench(
         run_bench_kernels(as_json=json)
         return
     if what is BenchSubject.CAR:
-        from hodograph.cli.bench_car import run_bench_car
+        from hodograph.cli.bench import run_bench_car
 
         run_bench_car(vehicle, as_json=json)
         return
-    from hodograph.cli.bench_linkages import run_bench_linkages
+    from hodograph.cli.bench import run_bench_linkages
 
     run_bench_linkages(
         mechanism=mechanism,

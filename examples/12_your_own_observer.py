@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hodograph.core import StateLayout, Verdict
-from hodograph.multibody.mechanism import shipped_mechanism
-from hodograph.multibody.model import Model, build
+from hodograph.multibody.model.build import Model, build
+from hodograph.multibody.model.mechanism import shipped_mechanism
 from hodograph.observers.conformance import CHECKS, LinearCase
 from hodograph.observers.online import OnlineObserver
 from hodograph.sensors import Quality, Row, mount

@@ -12,26 +12,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hodograph.multibody.derivatives import Sensitivity, sensitivity
-    from hodograph.multibody.energy import energy_j
-    from hodograph.multibody.kinematics import (
-        consistent,
-        constraint_norms,
-        from_independent,
-        mass_matrix,
-        matrices_r_s,
-        reselect,
-        start_state,
-        velocity_sensitivity,
-    )
-    from hodograph.multibody.lanes import LaneStepper
-    from hodograph.multibody.mechanism import (
+    from hodograph.multibody.forces.loads import CoordinateSpring, PointForce, SpringDamper, Torque
+    from hodograph.multibody.model.build import Model, State, build
+    from hodograph.multibody.model.mechanism import (
         Aligned,
         Angle,
         Bar,
         Combination,
         ConstantDistance,
-        CoordinateSpring,
         Distance,
         DotProduct,
         Guided,
@@ -41,11 +29,8 @@ if TYPE_CHECKING:
         Particle,
         PlanarBody,
         Point,
-        PointForce,
         RigidBody,
-        SpringDamper,
         Station,
-        Torque,
         UnitVector,
         Vector,
         Wheel,
@@ -53,8 +38,20 @@ if TYPE_CHECKING:
         shipped_mechanism,
         shipped_mechanisms,
     )
-    from hodograph.multibody.model import Model, State, build
-    from hodograph.multibody.stepper import (
+    from hodograph.multibody.motion.derivatives import Sensitivity, sensitivity
+    from hodograph.multibody.motion.energy import energy_j
+    from hodograph.multibody.motion.kinematics import (
+        consistent,
+        constraint_norms,
+        from_independent,
+        mass_matrix,
+        matrices_r_s,
+        reselect,
+        start_state,
+        velocity_sensitivity,
+    )
+    from hodograph.multibody.steps.lanes import LaneStepper
+    from hodograph.multibody.steps.stepper import (
         Formulation,
         Integrator,
         Projection,
@@ -67,24 +64,24 @@ if TYPE_CHECKING:
     from hodograph.numerics.compiling import user_force
 
 _HOMES = {
-    "compiling": ("user_force",),
-    "derivatives": ("Sensitivity", "sensitivity"),
-    "energy": ("energy_j",),
-    "kinematics": (
+    "multibody.forces.loads": ("CoordinateSpring", "PointForce", "SpringDamper", "Torque"),
+    "multibody.model.build": ("Model", "State", "build"),
+    "multibody.model.mechanism": (
+        "Aligned", "Angle", "Bar", "Combination", "ConstantDistance", "Distance", "DotProduct", "Guided", "Lamina",
+        "Linear", "Mechanism", "Particle", "PlanarBody", "Point", "RigidBody", "Station", "UnitVector", "Vector",
+        "Wheel", "read_mechanism", "shipped_mechanism", "shipped_mechanisms",
+    ),
+    "multibody.motion.derivatives": ("Sensitivity", "sensitivity"),
+    "multibody.motion.energy": ("energy_j",),
+    "multibody.motion.kinematics": (
         "consistent", "constraint_norms", "from_independent", "mass_matrix", "matrices_r_s", "reselect", "start_state",
         "velocity_sensitivity",
     ),
-    "lanes": ("LaneStepper",),
-    "mechanism": (
-        "Aligned", "Angle", "Bar", "Combination", "ConstantDistance", "CoordinateSpring", "Distance", "DotProduct",
-        "Guided", "Lamina", "Linear", "Mechanism", "Particle", "PlanarBody", "Point", "PointForce", "RigidBody",
-        "SpringDamper", "Station", "Torque", "UnitVector", "Vector", "Wheel", "read_mechanism", "shipped_mechanism",
-        "shipped_mechanisms",
-    ),
-    "model": ("Model", "State", "build"),
-    "stepper": (
+    "multibody.steps.lanes": ("LaneStepper",),
+    "multibody.steps.stepper": (
         "Formulation", "Integrator", "Projection", "Refresh", "StepCost", "StepOptions", "Stepper", "Trajectory",
     ),
+    "numerics.compiling": ("user_force",),
 }  # fmt: skip
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
@@ -103,4 +100,4 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__} has no attribute {name}")
     from importlib import import_module
 
-    return getattr(import_module(f"{__name__}.{_HOME_OF[name]}"), name)
+    return getattr(import_module(f"hodograph.{_HOME_OF[name]}"), name)

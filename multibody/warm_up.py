@@ -9,12 +9,12 @@ import numpy as np
 
 def warm_up_jobs() -> Iterator[tuple[str, Callable[[], object]]]:
     """What there is to compile, as (name, job), the kernels that a simulation needs first."""
-    from hodograph.multibody.derivatives import sensitivity
-    from hodograph.multibody.kinematics import constraint_norms, from_independent, velocity_sensitivity
-    from hodograph.multibody.lanes import LaneStepper
-    from hodograph.multibody.mechanism import shipped_mechanism
-    from hodograph.multibody.model import build
-    from hodograph.multibody.stepper import Formulation, Integrator, Stepper
+    from hodograph.multibody.model.build import build
+    from hodograph.multibody.model.mechanism import shipped_mechanism
+    from hodograph.multibody.motion.derivatives import sensitivity
+    from hodograph.multibody.motion.kinematics import constraint_norms, from_independent, velocity_sensitivity
+    from hodograph.multibody.steps.lanes import LaneStepper
+    from hodograph.multibody.steps.stepper import Formulation, Integrator, Stepper
 
     model = build(shipped_mechanism("pendulum"))
     simple = Stepper(model)

@@ -16,12 +16,12 @@ import numpy as np
 
 from hodograph.core.frames import Array
 from hodograph.core.reading import Reading, Verdict
-from hodograph.multibody.derivatives import sensitivity
-from hodograph.multibody.kinematics import from_independent, mass_matrix
-from hodograph.multibody.mechanism import Angle, Bar, Linear, Mechanism, Particle, Point
-from hodograph.multibody.model import Model, build
-from hodograph.observers.mechanism import Problem
-from hodograph.observers.plant import Disturbance, Uncertainty, gravity_error, unknown_force
+from hodograph.multibody.model.build import Model, build
+from hodograph.multibody.model.mechanism import Angle, Bar, Linear, Mechanism, Particle, Point
+from hodograph.multibody.motion.derivatives import sensitivity
+from hodograph.multibody.motion.kinematics import from_independent, mass_matrix
+from hodograph.observers.on_mechanism.mechanism import Problem
+from hodograph.observers.on_mechanism.uncertainty import Disturbance, Uncertainty, gravity_error, unknown_force
 from hodograph.observers.protocol import Observer
 from hodograph.sensors import Encoder, Quality, RateEncoder, mount
 

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hodograph.core.frames import Array
-from hodograph.observers.kernels.cekf import Riccati, run_cekf
-from hodograph.observers.kernels.cekf_published import run_cekf_published
-from hodograph.observers.kernels.constrained import Wide
-from hodograph.observers.kernels.dependent import run_dependent
-from hodograph.observers.kernels.ekf import EkfSetting, Rows, run_ekf
-from hodograph.observers.kernels.plant import Node
-from hodograph.observers.kernels.ukf import Swarm, UkfSetting, run_ukf
-from hodograph.observers.kernels.unscented import Points
-from hodograph.observers.plant import FIXED_POINT_TOLERANCE, make_linear, make_node, make_plant
-from hodograph.observers.recipes import Dependent, Ekf, PublishedCekf, Recipe, Steps, Ukf
+from hodograph.observers.on_mechanism.cekf import Riccati, run_cekf
+from hodograph.observers.on_mechanism.cekf_published import run_cekf_published
+from hodograph.observers.on_mechanism.constrained import Wide
+from hodograph.observers.on_mechanism.dependent import run_dependent
+from hodograph.observers.on_mechanism.ekf import EkfSetting, Rows, run_ekf
+from hodograph.observers.on_mechanism.plant import Node
+from hodograph.observers.on_mechanism.ukf import Swarm, UkfSetting, run_ukf
+from hodograph.observers.on_mechanism.unscented import Points
+from hodograph.observers.on_mechanism.uncertainty import FIXED_POINT_TOLERANCE, make_linear, make_node, make_plant
+from hodograph.observers.on_mechanism.recipes import Dependent, Ekf, PublishedCekf, Recipe, Steps, Ukf
 
 if TYPE_CHECKING:
-    from hodograph.observers.mechanism import Problem
+    from hodograph.observers.on_mechanism.mechanism import Problem
 
 
 def make_rows(n: int, m: int, size: int) -> Rows:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodograph.core.frames import Array
-from hodograph.multibody.tables import Index
+from hodograph.multibody.model.tables import Index
 from hodograph.numerics.compiling import merged, njit
 from hodograph.numerics.verdicts import GATED, INVALID, STALE, USED
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hodograph.core.frames import Array
-from hodograph.multibody.tables import Index
+from hodograph.multibody.model.tables import Index
 
 
 class Room:

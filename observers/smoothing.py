@@ -13,7 +13,7 @@ from hodograph.numerics.compiling import njit
 from hodograph.observers.protocol import Transition
 
 if TYPE_CHECKING:
-    from hodograph.observers.mechanism import Run
+    from hodograph.observers.on_mechanism.mechanism import Run
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from scipy.stats import chi2
 from hodograph.core.frames import Array
 from hodograph.core.reading import Reading
 from hodograph.core.stream_data import StreamData
-from hodograph.multibody.derivatives import sensitivity
-from hodograph.multibody.model import Model, State
-from hodograph.observers.kernels.counts import LOG_LIKELIHOOD
-from hodograph.observers.mechanism import MechanismEngine, Problem, engine
+from hodograph.multibody.model.build import Model, State
+from hodograph.multibody.motion.derivatives import sensitivity
+from hodograph.observers.on_mechanism.counts import LOG_LIKELIHOOD
+from hodograph.observers.on_mechanism.mechanism import MechanismEngine, Problem, engine
 from hodograph.sensors import SensorSet
 
 

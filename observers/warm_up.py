@@ -10,7 +10,7 @@ def warm_up_jobs() -> Iterator[tuple[str, Callable[[], object]]]:
     import numpy as np
 
     from hodograph.observers.conformance import rail
-    from hodograph.observers.mechanism import engine
+    from hodograph.observers.on_mechanism.mechanism import engine
 
     problem = rail().problem
     for family, name in {

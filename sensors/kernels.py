@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hodograph.core.frames import Array
-from hodograph.multibody.tables import Index
+from hodograph.multibody.model.tables import Index
 from hodograph.numerics.compiling import inner, njit
 
 POSITION, VELOCITY, RATE, ACCELERATION, DISTANCE = 0, 1, 2, 3, 4

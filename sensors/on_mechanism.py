@@ -10,9 +10,9 @@ from typing import Protocol
 import numpy as np
 
 from hodograph.core.errors import MechanismError
-from hodograph.multibody.algebra import Affine, Place, coordinate, place_at, place_combination, place_difference
-from hodograph.multibody.coordinates import Coordinates
-from hodograph.multibody.model import Model
+from hodograph.multibody.model.algebra import Affine, Place, coordinate, place_at, place_combination, place_difference
+from hodograph.multibody.model.build import Model
+from hodograph.multibody.model.coordinates import Coordinates
 from hodograph.sensors.kernels import ACCELERATION, DISTANCE, POSITION, RATE, VELOCITY
 
 _AXIS_NAMES = ("x", "y", "z")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hodograph.core.frames import Array
 from hodograph.core.reading import Reading
-from hodograph.multibody.model import State
+from hodograph.multibody.model.build import State
 from hodograph.sensors.table import SensorSet
 
 

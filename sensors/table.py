@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hodograph.core.frames import Array
-from hodograph.multibody.algebra import Affine, Place
-from hodograph.multibody.derivatives import sensitivity
-from hodograph.multibody.model import Model, State
+from hodograph.multibody.model.algebra import Affine, Place
+from hodograph.multibody.motion.derivatives import sensitivity
+from hodograph.multibody.model.build import Model, State
 from hodograph.sensors.kernels import Forms, SensorTable, measure, measure_jacobians
 from hodograph.sensors.on_mechanism import MechanismSensor, Row
 

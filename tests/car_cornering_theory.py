@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 
 from hodograph.core.frames import Array
 from hodograph.multibody.car import CornerKinematics, StaticLoads, Vehicle, WheelPose, static_loads
-from hodograph.multibody.tyres import cornering_stiffness_npr, steady_force
+from hodograph.multibody.forces.tyres import cornering_stiffness_npr, steady_force
 
 STEP_M = 1e-3
 

@@ -12,8 +12,8 @@ from hodograph.multibody import State
 from hodograph.multibody.car import read_vehicle
 from hodograph.multibody.car.car import STEP_S, Car
 from hodograph.multibody.car.vehicle import RightSide, Vehicle
-from hodograph.multibody.kinematics import mass_matrix
-from hodograph.multibody.road import Road
+from hodograph.multibody.forces.road import Road
+from hodograph.multibody.motion.kinematics import mass_matrix
 
 VEHICLES = ("xbw", "race_car")
 SLOPE_RAD = np.radians(5.0)

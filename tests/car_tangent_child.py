@@ -18,14 +18,14 @@ from scipy.linalg import eigh, eigvals, null_space
 from hodograph.core.frames import Array
 from hodograph.multibody import build
 from hodograph.multibody.car import mechanism_of, read_vehicle
-from hodograph.multibody.kernels import augmented
-from hodograph.multibody.kernels.constraints import evaluate, set_guides
-from hodograph.multibody.kernels.linear import refresh_mass
-from hodograph.multibody.kernels.loads import generalised_forces
-from hodograph.multibody.kernels.rolling import rolling_forces
-from hodograph.multibody.model import Model
-from hodograph.multibody.road import Road
-from hodograph.multibody.tables import WHEEL_STATES, Work
+from hodograph.multibody.forces.load_kernels import generalised_forces
+from hodograph.multibody.forces.road import Road
+from hodograph.multibody.forces.rolling_kernels import rolling_forces
+from hodograph.multibody.model.build import Model
+from hodograph.multibody.model.constraint_kernels import evaluate, set_guides
+from hodograph.multibody.model.linear_kernels import refresh_mass
+from hodograph.multibody.model.tables import WHEEL_STATES, Work
+from hodograph.multibody.steps import augmented_kernels as augmented
 
 
 def residual(model: Model, work: Work, h_s: float, start: dict[str, Array], q: Array) -> Array:

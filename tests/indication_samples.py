@@ -42,8 +42,8 @@ class LinkageRun:
 
 def run_linkage(mechanism: str, sensors: str, observer: str, rate_hz: int, *, as_published: bool = False) -> LinkageRun:
     """A named observer over the ten seconds of a linkage, with noise of our own."""
-    from hodograph.observers.linkages.config import STEP_S
-    from hodograph.observers.linkages.grid import Case, Source, engine_of, readings_of
+    from hodograph.bench.linkages.config import STEP_S
+    from hodograph.bench.linkages.grid import Case, Source, engine_of, readings_of
 
     case = Case(mechanism, sensors, observer, rate_hz, "high", "nd2017")
     engine = engine_of(case, as_published=as_published)

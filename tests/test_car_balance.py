@@ -23,8 +23,8 @@ from hodograph.multibody import State, StepOptions
 from hodograph.multibody.car import CORNERS, read_vehicle, static_loads
 from hodograph.multibody.car.car import Car
 from hodograph.multibody.car.energy import EnergyAccount, energy_account
-from hodograph.multibody.energy import potential_j, spring_length_m
-from hodograph.multibody.kernels.dynamics import lagrange
+from hodograph.multibody.motion.dynamics_kernels import lagrange
+from hodograph.multibody.motion.energy import potential_j, spring_length_m
 
 
 @pytest.mark.parametrize("name", VEHICLES)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from hodograph.multibody.car.car import Car
-from hodograph.multibody.lanes import LaneStepper
-from hodograph.multibody.model import State
-from hodograph.multibody.stepper import Refresh, StepOptions, Stepper
+from hodograph.multibody.model.build import State
+from hodograph.multibody.steps.lanes import LaneStepper
+from hodograph.multibody.steps.stepper import Refresh, StepOptions, Stepper
 
 TIGHT = StepOptions(tolerance=1e-12, max_iterations=30, refresh=Refresh.EVERY_STEP)
 

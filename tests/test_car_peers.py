@@ -16,9 +16,9 @@ from hodograph.multibody.car.forces import add_spring
 from hodograph.multibody.car.modes import RideMode, ride_modes
 from hodograph.multibody.car.statics import static_loads
 from hodograph.multibody.car.vehicle import CORNERS, Axle, Vehicle, read_vehicle
-from hodograph.multibody.mechanism import TyreContact
-from hodograph.multibody.model import State, build
-from hodograph.multibody.stepper import StepOptions, Stepper
+from hodograph.multibody.forces.rolling import TyreContact
+from hodograph.multibody.model.build import State, build
+from hodograph.multibody.steps.stepper import StepOptions, Stepper
 
 pytestmark = pytest.mark.skipif(find_spec("exudyn") is None, reason="exudyn, the peer, is not installed")
 FRICTIONLESS = 1e-6

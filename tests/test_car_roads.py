@@ -7,7 +7,7 @@ import pytest
 from car_drives import SLOPE_RAD, STEP_S, VEHICLES, car_of, on_slope, settled, times_s
 
 from hodograph.multibody.car import CORNERS, static_loads
-from hodograph.multibody.road import Road
+from hodograph.multibody.forces.road import Road
 
 
 @pytest.mark.parametrize("name", VEHICLES)

@@ -9,11 +9,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from hodograph.cli.main import app
-from hodograph.core.errors import MechanismError
-from hodograph.multibody.car.car import Car, Drive
-from hodograph.multibody.car.peers import PEERS, peer_times_us
-from hodograph.multibody.car.speed import (
+from hodograph.bench.car_peers import PEERS, peer_times_us
+from hodograph.bench.car_speed import (
     SIGMA_POINTS,
     CarSpeed,
     SigmaTimes,
@@ -26,8 +23,11 @@ from hodograph.multibody.car.speed import (
     step_times,
     stop_and_go,
 )
-from hodograph.multibody.kinematics import constraint_norms
-from hodograph.multibody.stepper import StepCost
+from hodograph.cli.main import app
+from hodograph.core.errors import MechanismError
+from hodograph.multibody.car.car import Car, Drive
+from hodograph.multibody.motion.kinematics import constraint_norms
+from hodograph.multibody.steps.stepper import StepCost
 
 KEYS = [
     "step_us_median", "step_us_p99", "step_us_p999", "newton_iterations_mean", "sigma57_ms", "limit_us", "peers",
@@ -113,7 +113,7 @@ def _made_up(peers_us: dict[str, float | None]) -> CarSpeed:
 def test_json_has_the_keys_of_the_contract_and_null_for_a_missing_peer(monkeypatch: pytest.MonkeyPatch) -> None:
     peers: dict[str, float | None] = dict.fromkeys(PEERS)
     peers["mujoco_step_us"] = 20.0
-    monkeypatch.setattr("hodograph.multibody.car.speed.measure_car", lambda car: _made_up(peers))
+    monkeypatch.setattr("hodograph.bench.car_speed.measure_car", lambda car: _made_up(peers))
     result = CliRunner().invoke(app, ["bench", "car", "--json"])
     assert result.exit_code == 0
     report = json.loads(result.stdout)

@@ -12,9 +12,9 @@ from hodograph.core.frames import Array
 from hodograph.multibody import State
 from hodograph.multibody.car import CORNERS, StaticLoads, static_loads
 from hodograph.multibody.car.car import STANDSTILL_BRAKE_PA, Car, Drive
-from hodograph.multibody.driveline import DiscBrake
-from hodograph.multibody.kernels.rolling import RADIUS
-from hodograph.multibody.tyres import steady_force
+from hodograph.multibody.forces.driveline import DiscBrake
+from hodograph.multibody.forces.rolling_kernels import RADIUS
+from hodograph.multibody.forces.tyres import steady_force
 
 
 def _held(pressure_pa: Array) -> dict[str, Array]:

@@ -19,7 +19,7 @@ from hodograph.core.frames import Array
 from hodograph.multibody import State, StepOptions, build, constraint_norms, mass_matrix
 from hodograph.multibody.car import CORNERS, Vehicle, mechanism_of
 from hodograph.multibody.car.car import REAL_TIME, Car
-from hodograph.multibody.kernels.dynamics import lagrange
+from hodograph.multibody.motion.dynamics_kernels import lagrange
 
 CHILD = Path(__file__).parent / "car_tangent_child.py"
 

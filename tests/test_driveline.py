@@ -11,17 +11,17 @@ from scipy.integrate import solve_ivp
 from tyre_samples import MAGIC, TMEASY
 
 from hodograph.core import SettingsError, settings_from_text
-from hodograph.multibody.columns import AERO_WIDTH, BRAKE_WIDTH, DIFFERENTIAL_WIDTH
-from hodograph.multibody.driveline import Aerodynamics, DiscBrake, LimitedSlip, OpenDifferential
-from hodograph.multibody.kernels.driveline import (
+from hodograph.multibody.forces.columns import AERO_WIDTH, BRAKE_WIDTH, DIFFERENTIAL_WIDTH
+from hodograph.multibody.forces.driveline import Aerodynamics, DiscBrake, LimitedSlip, OpenDifferential
+from hodograph.multibody.forces.driveline_kernels import (
     aero_force,
     brake_limit,
     brake_torque,
     differential,
     rolling_resistance,
 )
-from hodograph.multibody.kernels.tyre import tyre_response
-from hodograph.multibody.tyres import Tyre, steady_force, tyre_row
+from hodograph.multibody.forces.tyre_kernels import tyre_response
+from hodograph.multibody.forces.tyres import Tyre, steady_force, tyre_row
 
 BRAKE = DiscBrake(friction=0.35, effective_radius_m=0.1, pad_force=(-60.0, 1.1e-3, 6e-11, -3e-18))
 INERTIA_KGM2 = 0.6

@@ -6,7 +6,7 @@ import indication_samples as samples
 import numpy as np
 import pytest
 
-from hodograph.observers.recipes import RECIPES
+from hodograph.observers.on_mechanism.recipes import RECIPES
 
 
 @pytest.mark.parametrize("name", samples.RUNS)

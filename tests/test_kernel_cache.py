@@ -96,16 +96,21 @@ def test_an_edit_in_a_filter_costs_that_filter_and_those_that_import_it(tree: Pa
 
 
 def test_an_edit_in_the_tyre_leaves_what_knows_no_wheels(tree: Path) -> None:
-    changed = changed_by(tree, "multibody/kernels/tyre", code)
-    assert {"multibody.kernels.tyre", "multibody.kernels.rolling", "observers.kernels.ekf"} <= changed
+    changed = changed_by(tree, "multibody/forces/tyre_kernels", code)
+    assert {"multibody.forces.tyre_kernels", "multibody.forces.rolling_kernels", "observers.kernels.ekf"} <= changed
     kept = {name.removeprefix("hodograph.") for name in keys(tree)} - changed
-    assert {"numerics.dense", "sensors.kernels", "multibody.kernels.linear", "multibody.kernels.road"} <= kept
+    assert {
+        "numerics.dense",
+        "sensors.kernels",
+        "multibody.model.linear_kernels",
+        "multibody.forces.road_kernels",
+    } <= kept
 
 
-@pytest.mark.parametrize("module", ["numerics/compiling", "multibody/tables"])
+@pytest.mark.parametrize("module", ["numerics/compiling", "multibody/model/tables"])
 def test_settings_and_tables_are_in_all_keys_that_they_shape(tree: Path, module: str) -> None:
     changed = changed_by(tree, module, code)
-    assert {"multibody.kernels.linear", "multibody.kernels.augmented", "observers.kernels.ekf"} <= changed
+    assert {"multibody.model.linear_kernels", "multibody.steps.augmented_kernels", "observers.kernels.ekf"} <= changed
 
 
 def test_old_states_of_a_module_go_and_new_ones_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

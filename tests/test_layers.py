@@ -22,12 +22,24 @@ MAY_IMPORT: dict[str, set[str]] = {
     "replay": {"core", "numerics", "acquisition", "sensors", "multibody", "observers", "track_maps", "ann"},
     "onboard": {"core", "numerics", "acquisition", "sensors", "multibody", "observers", "track_maps", "ann"},
 }
+MAY_IMPORT["bench"] = set(MAY_IMPORT)
 MAY_IMPORT["cli"] = set(MAY_IMPORT)
 FORBIDDEN_LIBRARIES = {
     "core": {"scipy", "pandas", "pyarrow", "numba", "pyproj", "serial", "sklearn", "matplotlib", "typer", "rich"},
     "observers": {"serial", "pandas", "sklearn", "pyarrow", "matplotlib"},
     "multibody": {"serial", "pandas", "sklearn", "pyarrow"},
 }
+
+
+ROOMS: dict[str, set[str]] = {
+    "mechanisms": set(),
+    "model": {"forces", "mechanisms"},
+    "forces": {"model"},  # data below the mechanism that lists them, rows above it: written in its coordinates
+    "motion": {"model", "forces"},
+    "steps": {"model", "forces", "motion"},
+    "car": {"model", "forces", "motion", "steps"},
+}
+"""Rooms of multibody, and what they may import."""
 
 
 def imported_modules(source: str) -> set[str]:
@@ -63,6 +75,20 @@ def test_imports_point_downward(folder: str) -> None:
         assert not violations(folder, path.read_text(encoding="utf-8")), path
 
 
+@pytest.mark.parametrize("room", sorted(ROOMS))
+def test_rooms_of_multibody_import_only_those_below(room: str) -> None:
+    for path in sorted((ROOT / "multibody" / room).rglob("*.py")):
+        own = [m.split(".") for m in imported_modules(path.read_text(encoding="utf-8"))]
+        used = {m[2] for m in own if m[:2] == ["hodograph", "multibody"] and len(m) > 2}
+        assert used - {room} <= ROOMS[room], path
+
+
+def test_every_module_of_multibody_stands_in_a_room() -> None:
+    folder = ROOT / "multibody"
+    assert {path.name for path in folder.iterdir() if (path / "__init__.py").exists()} == set(ROOMS)
+    assert {path.name for path in folder.glob("*.py")} == {"__init__.py", "warm_up.py"}
+
+
 def test_every_folder_is_typed_and_packaged() -> None:
     setup = (ROOT / "setup.py").read_text(encoding="utf-8")
     for folder in MAY_IMPORT:
@@ -77,3 +103,4 @@ def test_the_rule_catches_what_it_should() -> None:
     assert violations("acquisition", "import observers") == ["bare import of observers"]
     assert violations("observers", "import pandas as pd") == ["observers must not import pandas"]
     assert violations("replay", "from hodograph import twin") == ["replay must not import twin"]
+    assert violations("observers", "from hodograph.bench import car_speed") == ["observers must not import bench"]

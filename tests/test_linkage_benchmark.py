@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from hodograph.bench.linkages.bound import bound_rad
+from hodograph.bench.linkages.grid import Case, Source, engine_of, problem_of, readings_of, score
+from hodograph.bench.linkages.truth import truth_of
 from hodograph.cli.main import app
-from hodograph.observers.linkages.bound import bound_rad
-from hodograph.observers.linkages.grid import Case, Source, engine_of, problem_of, readings_of, score
-from hodograph.observers.linkages.truth import truth_of
 from hodograph.observers.smoothing import smooth, smooth_fixed_lag
 
 NAMES = {
@@ -199,7 +199,7 @@ def test_the_adapted_noise_stays_within_bounds_and_no_row_is_lost(config: str, s
 
 
 def test_observability_over_narrow_sigma_points_is_the_linearised_one() -> None:
-    from hodograph.cli.linkage_report import _statistical_at
+    from hodograph.bench.linkages.report import _statistical_at
     from hodograph.observers.tools import observability
 
     problem = problem_of(Case("fivebar", "gyro_coupler", "ukf_tr", 200, "high"))

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from hodograph.bench import kernel_speed
+from hodograph.bench.kernel_speed import Timing, chain, kernel_report, multilink
 from hodograph.cli.main import app
 from hodograph.multibody import LaneStepper, StepOptions, Stepper, build, shipped_mechanism
-from hodograph.multibody.speed import Timing, chain, kernel_report, multilink
 from hodograph.multibody.warm_up import warm_up_jobs
 
 
@@ -66,15 +67,13 @@ def test_warm_up_compiles_by_running() -> None:
 
 def test_report_has_null_for_an_absent_peer() -> None:
     timings = {"fourbar": Timing(0.5, 0.4), "exudyn_fourbar": Timing(20.0, 19.0)}
-    report = kernel_report(timings)
-    assert report["ratios"] == {"fourbar_vs_exudyn": 40.0, "fourbar_vs_exudyn_index2": None}
+    report = kernel_report(timings, None)
+    assert report["ratios"] == {"fourbar_vs_exudyn": 40.0, "fourbar_vs_exudyn_index2": None, "ukf28_vs_filterpy": None}
     assert json.loads(json.dumps(report))["us"]["fourbar"] == 0.5
 
 
 def test_bench_prints_one_json_document(monkeypatch: pytest.MonkeyPatch) -> None:
-    from hodograph.multibody import speed
-
-    monkeypatch.setattr(speed, "kernel_timings", lambda: {"fourbar": Timing(0.5, 0.4)})
+    monkeypatch.setattr(kernel_speed, "kernel_timings", lambda: {"fourbar": Timing(0.5, 0.4)})
     result = CliRunner().invoke(app, ["bench", "kernels", "--json"])
     assert result.exit_code == 0, (result.output, result.exception)
     assert json.loads(result.stdout)["us"] == {"fourbar": 0.5}

@@ -27,7 +27,7 @@ from hodograph.multibody import (
     mass_matrix,
     shipped_mechanism,
 )
-from hodograph.multibody.mechanism import Body
+from hodograph.multibody.model.mechanism import Body
 
 CORNER = shipped_mechanism("double_wishbone")
 AT = {name: np.array(point.position_m) for name, point in CORNER.points.items()}

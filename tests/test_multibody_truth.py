@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from hodograph.bench.exudyn_mechanisms import planar, spatial_fourbar
 from hodograph.multibody import (
     Formulation,
     Integrator,
@@ -24,7 +25,6 @@ from hodograph.multibody import (
     energy_j,
     shipped_mechanism,
 )
-from hodograph.multibody.peers import planar, spatial_fourbar
 
 needs_exudyn = pytest.mark.skipif(importlib.util.find_spec("exudyn") is None, reason="exudyn is not installed")
 

@@ -10,10 +10,11 @@ import pytest
 from scipy.linalg import solve_continuous_are
 
 from hodograph.core.reading import Reading, Verdict
-from hodograph.multibody.kinematics import from_independent
-from hodograph.multibody.mechanism import CoordinateSpring, Linear, Mechanism, Particle, Point, shipped_mechanism
-from hodograph.multibody.model import build
-from hodograph.multibody.stepper import Stepper
+from hodograph.multibody.forces.loads import CoordinateSpring
+from hodograph.multibody.model.build import build
+from hodograph.multibody.model.mechanism import Linear, Mechanism, Particle, Point, shipped_mechanism
+from hodograph.multibody.motion.kinematics import from_independent
+from hodograph.multibody.steps.stepper import Stepper
 from hodograph.observers.conformance import (
     CHECKS,
     DENSITY,
@@ -35,11 +36,11 @@ from hodograph.observers.conformance import (
     simulate,
     stepwise_rail,
 )
-from hodograph.observers.kernels.counts import NIS_ROWS, NIS_SUM
-from hodograph.observers.mechanism import MechanismEngine, Problem, engine, observer
-from hodograph.observers.plant import Uncertainty
+from hodograph.observers.on_mechanism.counts import NIS_ROWS, NIS_SUM
+from hodograph.observers.on_mechanism.mechanism import MechanismEngine, Problem, engine, observer
+from hodograph.observers.on_mechanism.uncertainty import Uncertainty
 from hodograph.observers.protocol import Observer
-from hodograph.observers.recipes import RECIPES
+from hodograph.observers.on_mechanism.recipes import RECIPES
 from hodograph.sensors import Encoder, Gyroscope, Quality, RateEncoder, SensorGroup, mount
 
 CASES: dict[str, Case] = {

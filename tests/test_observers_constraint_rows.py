@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from hodograph.multibody.car import mechanism_of, read_vehicle
-from hodograph.multibody.kernels.constraints import choose_branches, evaluate, rates, set_guides
-from hodograph.multibody.kinematics import start_state
-from hodograph.multibody.mechanism import shipped_mechanism
-from hodograph.multibody.model import build
-from hodograph.observers.kernels.constrained import constraint_row
-from hodograph.observers.plant import Uncertainty, make_node, make_plant
+from hodograph.multibody.model.build import build
+from hodograph.multibody.model.constraint_kernels import choose_branches, evaluate, rates, set_guides
+from hodograph.multibody.model.mechanism import shipped_mechanism
+from hodograph.multibody.motion.kinematics import start_state
+from hodograph.observers.on_mechanism.constrained import constraint_row
+from hodograph.observers.on_mechanism.uncertainty import Uncertainty, make_node, make_plant
 
 
 @pytest.mark.parametrize("name", ["fourbar", "fivebar", "spatial_fourbar", "xbw"])

@@ -7,16 +7,16 @@ from math import inf, pi
 import numpy as np
 import pytest
 
+from hodograph.bench.linkages.config import RATES_HZ, SENSORS
+from hodograph.bench.linkages.grid import Case, Source, engine_of, readings_of, score
+from hodograph.bench.linkages.truth import truth_of
 from hodograph.core.reading import Verdict
-from hodograph.multibody.kinematics import constraint_norms, from_independent
-from hodograph.multibody.mechanism import shipped_mechanism
-from hodograph.multibody.model import build
-from hodograph.observers.linkages.config import RATES_HZ, SENSORS
-from hodograph.observers.linkages.grid import Case, Source, engine_of, readings_of, score
-from hodograph.observers.linkages.truth import truth_of
-from hodograph.observers.mechanism import MechanismEngine, Problem, engine
-from hodograph.observers.plant import Uncertainty, gravity_error
-from hodograph.observers.recipes import RECIPES
+from hodograph.multibody.model.build import build
+from hodograph.multibody.model.mechanism import shipped_mechanism
+from hodograph.multibody.motion.kinematics import constraint_norms, from_independent
+from hodograph.observers.on_mechanism.mechanism import MechanismEngine, Problem, engine
+from hodograph.observers.on_mechanism.uncertainty import Uncertainty, gravity_error
+from hodograph.observers.on_mechanism.recipes import RECIPES
 from hodograph.sensors import Accelerometer, Encoder, Gyroscope, Quality, mount
 
 NAMES = ("sckf", "diekf_pm")

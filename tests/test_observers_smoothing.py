@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hodograph.bench.linkages.grid import Case, Source, problem_of, readings_of
+from hodograph.bench.linkages.truth import truth_of
 from hodograph.core.frames import Array
 from hodograph.core.reading import Reading, Verdict
 from hodograph.observers.conformance import STEP_NS, STREAMS, LinearCase, falling_rail, rail, simulate
-from hodograph.observers.linkages.grid import Case, Source, problem_of, readings_of
-from hodograph.observers.linkages.truth import truth_of
-from hodograph.observers.mechanism import engine, observer
+from hodograph.observers.on_mechanism.mechanism import engine, observer
 from hodograph.observers.online import OnlineObserver
 from hodograph.observers.smoothing import smooth, smooth_fixed_lag
 

@@ -10,21 +10,21 @@ import numpy as np
 import pytest
 
 from hodograph.acquisition.log import LogReader, LogWriter
+from hodograph.bench.unscented_speed import plant_function
 from hodograph.core import Channel, StreamSchema
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.core.reading import Reading
-from hodograph.multibody.kinematics import from_independent
-from hodograph.multibody.mechanism import shipped_mechanism
-from hodograph.multibody.model import build
-from hodograph.multibody.stepper import Stepper
+from hodograph.multibody.model.build import build
+from hodograph.multibody.model.mechanism import shipped_mechanism
+from hodograph.multibody.motion.kinematics import from_independent
+from hodograph.multibody.steps.stepper import Stepper
 from hodograph.observers.conformance import DENSITY, POSITION_STD, RATE_STD, STEP_NS, pushed_rail, rail, simulate
 from hodograph.observers.families import make_points
-from hodograph.observers.kernels.unscented import generic_cycle
-from hodograph.observers.mechanism import MechanismEngine, Problem
-from hodograph.observers.plant import Uncertainty, gravity_error, unknown_point_forces
-from hodograph.observers.recipes import RECIPES, Steps, Ukf
-from hodograph.observers.speed import plant_function
+from hodograph.observers.on_mechanism.unscented import generic_cycle
+from hodograph.observers.on_mechanism.mechanism import MechanismEngine, Problem
+from hodograph.observers.on_mechanism.uncertainty import Uncertainty, gravity_error, unknown_point_forces
+from hodograph.observers.on_mechanism.recipes import RECIPES, Steps, Ukf
 from hodograph.observers.tools import (
     grid_of,
     noise_from_standstill,

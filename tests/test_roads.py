@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hodograph.core import settings_from_text
-from hodograph.multibody.kernels.road import road_at
-from hodograph.multibody.road import ROAD_WIDTH, Bump, Plane, Road, RoadSurface, Sine
+from hodograph.multibody.forces.road import ROAD_WIDTH, Bump, Plane, Road, RoadSurface, Sine
+from hodograph.multibody.forces.road_kernels import road_at
 
 ROADS = {
     "nothing": Road(),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hodograph.multibody.kinematics import from_independent
-from hodograph.multibody.mechanism import shipped_mechanism
-from hodograph.multibody.model import Model, State, build
-from hodograph.multibody.stepper import Stepper
+from hodograph.multibody.model.build import Model, State, build
+from hodograph.multibody.model.mechanism import shipped_mechanism
+from hodograph.multibody.motion.kinematics import from_independent
+from hodograph.multibody.steps.stepper import Stepper
 from hodograph.sensors import (
     AbsolutePoint,
     Accelerometer,

@@ -7,13 +7,13 @@ import itertools
 import numpy as np
 import pytest
 
+from hodograph.bench.linkages.config import RATES_HZ, STEP_S, STEPS, delivered
 from hodograph.core.reading import Verdict
-from hodograph.multibody.mechanism import shipped_mechanism
-from hodograph.multibody.model import Model, State, build
-from hodograph.multibody.stepper import Stepper
-from hodograph.observers.linkages.config import RATES_HZ, STEP_S, STEPS, delivered
-from hodograph.observers.mechanism import Problem, observer
-from hodograph.observers.plant import Uncertainty
+from hodograph.multibody.model.build import Model, State, build
+from hodograph.multibody.model.mechanism import shipped_mechanism
+from hodograph.multibody.steps.stepper import Stepper
+from hodograph.observers.on_mechanism.mechanism import Problem, observer
+from hodograph.observers.on_mechanism.uncertainty import Uncertainty
 from hodograph.sensors import Encoder, Gyroscope, Quality, SensorSet, due, ideal, mount, sample, simulate_readings
 
 MODEL: Model = build(shipped_mechanism("fourbar"))

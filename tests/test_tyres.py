@@ -11,8 +11,8 @@ from scipy.integrate import solve_ivp
 from tyre_samples import MAGIC, SHIFTED, TMEASY
 
 from hodograph.core import SettingsError, settings_from_text
-from hodograph.multibody.kernels.tyre import TRAIL_SPEED_MPS, tyre_force, tyre_response
-from hodograph.multibody.tyres import (
+from hodograph.multibody.forces.tyre_kernels import TRAIL_SPEED_MPS, tyre_force, tyre_response
+from hodograph.multibody.forces.tyres import (
     TYRE_WIDTH,
     MagicCurve,
     MagicFormulaTyre,

@@ -11,8 +11,8 @@ from hodograph.core import Array, HodographError
 from hodograph.multibody.car.car import STEP_S, Car, Drive
 from hodograph.multibody.car.kinematics import CornerKinematics
 from hodograph.multibody.car.statics import static_loads
-from hodograph.multibody.model import State
-from hodograph.multibody.stepper import StepCost, Trajectory
+from hodograph.multibody.model.build import State
+from hodograph.multibody.steps.stepper import StepCost, Trajectory
 
 BLOCK = 10
 """Steps between two decisions of the driver."""

@@ -14,7 +14,7 @@ from hodograph.core.frames import Array
 from hodograph.multibody.car.suspension import Arm as ArmData
 from hodograph.multibody.car.suspension import DoubleWishbone, MacPherson, Rod, Vec3, arm_axes
 from hodograph.multibody.car.vehicle import CORNERS, AntiRollBar, Corner, Damper, Spring, Vehicle
-from hodograph.multibody.mechanism import (
+from hodograph.multibody.model.mechanism import (
     Bar,
     Body,
     ConstantDistance,

@@ -14,11 +14,19 @@ from hodograph.core.frames import Array
 from hodograph.multibody.car.forces import mechanism_of
 from hodograph.multibody.car.statics import static_loads
 from hodograph.multibody.car.vehicle import CORNERS, Vehicle, read_vehicle
-from hodograph.multibody.kernels.rolling import FX, FY, FZ, RADIUS, ROLL, VX, VY, rolling_forces
-from hodograph.multibody.kinematics import consistent
-from hodograph.multibody.model import Model, State, build
-from hodograph.multibody.road import Road
-from hodograph.multibody.stepper import Formulation, Integrator, Refresh, StepCost, StepOptions, Stepper, Trajectory
+from hodograph.multibody.forces.road import Road
+from hodograph.multibody.forces.rolling_kernels import FX, FY, FZ, RADIUS, ROLL, VX, VY, rolling_forces
+from hodograph.multibody.model.build import Model, State, build
+from hodograph.multibody.motion.kinematics import consistent
+from hodograph.multibody.steps.stepper import (
+    Formulation,
+    Integrator,
+    Refresh,
+    StepCost,
+    StepOptions,
+    Stepper,
+    Trajectory,
+)
 
 STEP_S = 4e-3
 """250 Hz, as the prototype's model ran."""
@@ -172,7 +180,7 @@ class Car:
         return replace(moving, inputs=work.inputs[1:].copy())
 
     def wheels_at(self, state: State) -> Array:
-        """Rows of all wheels in a state, in the order of `model.wheel_names`; columns as in kernels/rolling.py."""
+        """Rows of all wheels in a state, in the order of `model.wheel_names`; columns as in rolling_kernels.py."""
         self.stepper.load_wheels(state)
         work, spare = self.stepper.work, np.zeros(self.model.n)
         rolling_forces(self.model.tables.rolling, work.wheels, work.road, work.inputs, 0.0, state.q, state.qd, spare)

@@ -14,15 +14,15 @@ import numpy as np
 from scipy.integrate import cumulative_trapezoid
 
 from hodograph.core.frames import Array
-from hodograph.multibody.algebra import place_at
 from hodograph.multibody.car.assemble import CHASSIS_AXES, axes_names
 from hodograph.multibody.car.car import Car, Drive
-from hodograph.multibody.energy import curve_values, kinetic_j, potential_j, spring_length_m, spring_vectors
-from hodograph.multibody.kernels import dynamics
-from hodograph.multibody.kernels.driveline import ROLLING_SPEED_MPS
-from hodograph.multibody.kernels.rolling import BRAKE, DRAG, DRIVE, FX, FY, FZ, MZ, RADIUS, ROLL
-from hodograph.multibody.model import Model
-from hodograph.multibody.tables import WHEEL_STATES
+from hodograph.multibody.forces.driveline_kernels import ROLLING_SPEED_MPS
+from hodograph.multibody.forces.rolling_kernels import BRAKE, DRAG, DRIVE, FX, FY, FZ, MZ, RADIUS, ROLL
+from hodograph.multibody.model.algebra import place_at
+from hodograph.multibody.model.build import Model
+from hodograph.multibody.model.tables import WHEEL_STATES
+from hodograph.multibody.motion import dynamics_kernels as dynamics
+from hodograph.multibody.motion.energy import curve_values, kinetic_j, potential_j, spring_length_m, spring_vectors
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from hodograph.multibody.car.curves import (
 from hodograph.multibody.car.modes import RideMode, ride_modes
 from hodograph.multibody.car.statics import StaticLoads, static_loads
 from hodograph.multibody.car.vehicle import CORNERS, Vehicle
-from hodograph.multibody.model import Model
+from hodograph.multibody.model.build import Model
 
 Level = Literal["ok", "note", "warning"]
 OnStage = Callable[[str], None]

@@ -14,7 +14,6 @@ import numpy as np
 
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
-from hodograph.multibody.algebra import place_at
 from hodograph.multibody.car.assemble import (
     Parts,
     add_chassis,
@@ -25,8 +24,9 @@ from hodograph.multibody.car.assemble import (
     line_ends,
 )
 from hodograph.multibody.car.vehicle import Corner, Vehicle
-from hodograph.multibody.kernels.constraints import evaluate, set_guides
-from hodograph.multibody.model import Model, build
+from hodograph.multibody.model.algebra import place_at
+from hodograph.multibody.model.build import Model, build
+from hodograph.multibody.model.constraint_kernels import evaluate, set_guides
 
 TOLERANCE_M = 1e-12
 LARGEST_STEP_M = 0.01

@@ -9,11 +9,11 @@ import numpy as np
 from scipy.linalg import null_space
 
 from hodograph.core.frames import Array
-from hodograph.multibody.algebra import Place, place_at
-from hodograph.multibody.assembly import dense_jacobian
 from hodograph.multibody.car.assemble import axes_names, finished, frame_parts
 from hodograph.multibody.car.vehicle import CORNERS, Vehicle
-from hodograph.multibody.model import Model, build
+from hodograph.multibody.model.algebra import Place, place_at
+from hodograph.multibody.model.assembly import dense_jacobian
+from hodograph.multibody.model.build import Model, build
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,9 @@ from hodograph.multibody.car.suspension import (
     require_left,
     require_positive,
 )
-from hodograph.multibody.driveline import Aerodynamics, Differential, DiscBrake
-from hodograph.multibody.mechanism import Curve
-from hodograph.multibody.tyres import Tyre
+from hodograph.multibody.forces.driveline import Aerodynamics, Differential, DiscBrake
+from hodograph.multibody.forces.loads import Curve
+from hodograph.multibody.forces.tyres import Tyre
 
 CORNERS = ("fl", "fr", "rl", "rr")
 SOFTEST_NPM = 1000.0

@@ -13,9 +13,9 @@ from hodograph.core.frames import Array
 from hodograph.numerics.compiling import inner, merged, njit
 from hodograph.numerics.dense import finite, innovation_var, joseph_row, multiply, tidy
 from hodograph.numerics.verdicts import GATED, INVALID, USED
-from hodograph.observers.kernels.counts import FAILED_STEPS, GATED_ROWS, LAST_NIS, NIS_ROWS, NIS_SUM
-from hodograph.observers.kernels.ekf import Rows, apply_full, chain_rows, write_state
-from hodograph.observers.kernels.plant import Linear, Node, Plant, begin_step, end_step, linearise, trapezoidal
+from hodograph.observers.on_mechanism.counts import FAILED_STEPS, GATED_ROWS, LAST_NIS, NIS_ROWS, NIS_SUM
+from hodograph.observers.on_mechanism.ekf import Rows, apply_full, chain_rows, write_state
+from hodograph.observers.on_mechanism.plant import Linear, Node, Plant, begin_step, end_step, linearise, trapezoidal
 from hodograph.sensors.kernels import SensorTable, difference, measure
 
 DOUBLINGS = 24

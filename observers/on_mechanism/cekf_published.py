@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 from hodograph.core.frames import Array
-from hodograph.multibody.kernels.linear import mass_times
+from hodograph.multibody.model.linear_kernels import mass_times
 from hodograph.numerics.compiling import inner, njit
 from hodograph.numerics.dense import multiply
-from hodograph.observers.kernels.cekf import Riccati, divide
-from hodograph.observers.kernels.counts import FAILED_STEPS
-from hodograph.observers.kernels.ekf import Rows, chain_rows, write_state
-from hodograph.observers.kernels.plant import Linear, Node, Plant, linearise_kinematics, reduced_mass, settle
+from hodograph.observers.on_mechanism.cekf import Riccati, divide
+from hodograph.observers.on_mechanism.counts import FAILED_STEPS
+from hodograph.observers.on_mechanism.ekf import Rows, chain_rows, write_state
+from hodograph.observers.on_mechanism.plant import Linear, Node, Plant, linearise_kinematics, reduced_mass, settle
 from hodograph.sensors.kernels import SensorTable, difference, measure
 
 NEWTON_TOLERANCE, NEWTON_LIMIT = 1e-10, 1000

@@ -15,12 +15,12 @@ from math import cos, exp, sin
 from typing import Any, NamedTuple
 
 from hodograph.core.frames import Array
-from hodograph.multibody.kernels.constraints import choose_branches, rates
-from hodograph.multibody.kernels.dynamics import configure
+from hodograph.multibody.model.constraint_kernels import choose_branches, rates
+from hodograph.multibody.motion.dynamics_kernels import configure
 from hodograph.numerics.compiling import inner, merged
 from hodograph.numerics.dense import innovation_var, joseph_row
-from hodograph.observers.kernels.ekf import Rows
-from hodograph.observers.kernels.plant import Linear, Node, Plant, linearise, linearise_kinematics
+from hodograph.observers.on_mechanism.ekf import Rows
+from hodograph.observers.on_mechanism.plant import Linear, Node, Plant, linearise, linearise_kinematics
 
 FREEDOM = 100.0  # variance of the dependent coordinates over the largest in P
 WEAKENING, FADING = 0.1, 10.0  # ξ₀ = 0.1 Φ_x P Φ_xᵀ, then ξ e⁻¹⁰ from round to round (seed 002, eq. 3.106, 3.110)

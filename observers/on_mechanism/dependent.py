@@ -10,12 +10,12 @@ from math import exp
 from typing import Any
 
 from hodograph.core.frames import Array
-from hodograph.multibody.kernels.constraints import choose_branches
-from hodograph.multibody.kernels.dynamics import lagrange
+from hodograph.multibody.model.constraint_kernels import choose_branches
+from hodograph.multibody.motion.dynamics_kernels import lagrange
 from hodograph.numerics.compiling import inner, merged, njit
 from hodograph.numerics.dense import finite, joseph_row, propagate, tidy
 from hodograph.numerics.verdicts import USED
-from hodograph.observers.kernels.constrained import (
+from hodograph.observers.on_mechanism.constrained import (
     ROUNDS,
     Wide,
     constrain,
@@ -31,9 +31,9 @@ from hodograph.observers.kernels.constrained import (
     violation,
     widen,
 )
-from hodograph.observers.kernels.counts import FAILED_STEPS
-from hodograph.observers.kernels.ekf import Rows, update_rows, write_state
-from hodograph.observers.kernels.plant import Linear, Node, Plant, load_disturbances, process_noise
+from hodograph.observers.on_mechanism.counts import FAILED_STEPS
+from hodograph.observers.on_mechanism.ekf import Rows, update_rows, write_state
+from hodograph.observers.on_mechanism.plant import Linear, Node, Plant, load_disturbances, process_noise
 from hodograph.sensors.kernels import ACCELERATION, SensorTable, difference, measure, measure_jacobians
 
 LOOSE = 1e-3  # an iterated update ends when the constraints hold to this, as published

@@ -10,8 +10,8 @@ from math import log
 from typing import Any, NamedTuple
 
 from hodograph.core.frames import Array
-from hodograph.multibody.kernels.constraints import choose_branches
-from hodograph.multibody.kernels.dynamics import (
+from hodograph.multibody.model.constraint_kernels import choose_branches
+from hodograph.multibody.motion.dynamics_kernels import (
     acceleration_problem,
     configure,
     factor_kinematics,
@@ -21,8 +21,8 @@ from hodograph.multibody.kernels.dynamics import (
 from hodograph.numerics.compiling import inner, merged, njit
 from hodograph.numerics.dense import finite, innovation_var, joseph_row, propagate, tidy
 from hodograph.numerics.verdicts import GATED, INVALID, USED
-from hodograph.observers.kernels.counts import FAILED_STEPS, GATED_ROWS, LAST_NIS, LOG_LIKELIHOOD, NIS_ROWS, NIS_SUM
-from hodograph.observers.kernels.plant import (
+from hodograph.observers.on_mechanism.counts import FAILED_STEPS, GATED_ROWS, LAST_NIS, LOG_LIKELIHOOD, NIS_ROWS, NIS_SUM
+from hodograph.observers.on_mechanism.plant import (
     CONSTANT,
     EXACT,
     TOLERANCE,

@@ -12,16 +12,16 @@ from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.core.layout import StateLayout
 from hodograph.core.reading import Verdict
-from hodograph.multibody.kinematics import from_independent
-from hodograph.multibody.model import Model, State
+from hodograph.multibody.model.build import Model, State
+from hodograph.multibody.motion.kinematics import from_independent
 from hodograph.numerics.compiling import NO_FORCE
 from hodograph.observers.families import Family, Outputs, family_of, make_outputs
-from hodograph.observers.kernels.counts import RESETS
-from hodograph.observers.kernels.plant import Node
+from hodograph.observers.on_mechanism.counts import RESETS
+from hodograph.observers.on_mechanism.plant import Node
 from hodograph.observers.online import OnlineObserver
-from hodograph.observers.plant import Uncertainty, state_layout
+from hodograph.observers.on_mechanism.uncertainty import Uncertainty, state_layout
 from hodograph.observers.protocol import Transition
-from hodograph.observers.recipes import RECIPES, Recipe
+from hodograph.observers.on_mechanism.recipes import RECIPES, Recipe
 from hodograph.sensors import SensorSet
 
 GATE_3_SIGMA_PLUS = 25.0

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hodograph.core.frames import Array
-from hodograph.multibody.algebra import Affine
-from hodograph.multibody.kernels.augmented import augmented_step
-from hodograph.multibody.kernels.constraints import choose_branches
-from hodograph.multibody.kernels.derivatives import acceleration_derivatives
-from hodograph.multibody.kernels.dynamics import (
+from hodograph.multibody.model.algebra import Affine
+from hodograph.multibody.steps.augmented_kernels import augmented_step
+from hodograph.multibody.model.constraint_kernels import choose_branches
+from hodograph.multibody.motion.derivative_kernels import acceleration_derivatives
+from hodograph.multibody.motion.dynamics_kernels import (
     complete,
     configure,
     factor_kinematics,
@@ -29,9 +29,9 @@ from hodograph.multibody.kernels.dynamics import (
     saddle,
     velocity_problem,
 )
-from hodograph.multibody.kernels.linear import mass_times
-from hodograph.multibody.kernels.rolling import commit
-from hodograph.multibody.tables import Index, Tables, Work
+from hodograph.multibody.model.linear_kernels import mass_times
+from hodograph.multibody.forces.rolling_kernels import commit
+from hodograph.multibody.model.tables import Index, Tables, Work
 from hodograph.numerics.compiling import inner, merged
 from hodograph.numerics.dense import multiply
 from hodograph.observers.memory import Room

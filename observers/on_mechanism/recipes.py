@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from hodograph.observers.kernels import plant as kernels
-from hodograph.observers.kernels.unscented import Weights
+from hodograph.observers.on_mechanism.unscented import Weights
 
 
 class Steps(IntEnum):

@@ -8,9 +8,9 @@ from hodograph.core.frames import Array
 from hodograph.numerics.compiling import inner, merged, njit
 from hodograph.numerics.dense import cholesky, finite, tidy
 from hodograph.numerics.verdicts import USED
-from hodograph.observers.kernels.counts import FAILED_STEPS
-from hodograph.observers.kernels.ekf import Rows, keep_prior, write_state
-from hodograph.observers.kernels.plant import (
+from hodograph.observers.on_mechanism.counts import FAILED_STEPS
+from hodograph.observers.on_mechanism.ekf import Rows, keep_prior, write_state
+from hodograph.observers.on_mechanism.plant import (
     TRAPEZOIDAL,
     Linear,
     Node,
@@ -22,7 +22,7 @@ from hodograph.observers.kernels.plant import (
     rest,
     step,
 )
-from hodograph.observers.kernels.unscented import (
+from hodograph.observers.on_mechanism.unscented import (
     Points,
     Weights,
     condition,

@@ -11,9 +11,9 @@ import numpy as np
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.core.layout import StateLayout
-from hodograph.multibody.model import Model, State, build
-from hodograph.multibody.algebra import Place
-from hodograph.multibody.columns import ROAD_COLUMNS, TYRE_COLUMNS
+from hodograph.multibody.model.build import Model, State, build
+from hodograph.multibody.model.algebra import Place
+from hodograph.multibody.forces.columns import ROAD_COLUMNS, TYRE_COLUMNS
 from hodograph.observers.on_mechanism import plant as kernels
 from hodograph.sensors.on_mechanism import body_direction
 

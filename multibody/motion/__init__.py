@@ -1,0 +1,1 @@
+"""What holds at one moment: kinematic problems, accelerations and multipliers, their derivatives, energy."""
