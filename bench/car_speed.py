@@ -116,7 +116,7 @@ def _one_round(car: Car, start: State, schedule: Array, took_us: Array, iteratio
     stepper.load_wheels(start)
     none, no_wheels = np.zeros((0, 3, car.model.n)), np.zeros((0, *stepper.work.wheels.shape))
     done = timed_steps(
-        tables, stepper.work, stepper.force, stepper.newton_options(), tables.factor.penalty, 0.0, STEP_S, now.q,
+        tables, stepper.work, stepper.force, stepper.options.newton(), tables.factor.penalty, 0.0, STEP_S, now.q,
         now.qd, now.qdd, now.multipliers, schedule, none, no_wheels, cost, *thread_clock(), took_us, iterations,
     )  # fmt: skip
     if done < len(schedule):
@@ -188,7 +188,7 @@ def _sigma_step_us(car: Car, points: list[State], rounds: int, cost: Array) -> t
         wheels[g, lane, :, : point.wheels.shape[1]] = point.wheels
     took = np.zeros(rounds + 2)
     done = timed_groups(
-        car.model.tables, lanes.work, lanes.force, car.stepper.newton_options(), car.model.tables.factor.penalty,
+        car.model.tables, lanes.work, lanes.force, car.stepper.options.newton(), car.model.tables.factor.penalty,
         points[0].t_s, STEP_S, start, multipliers, wheels, np.zeros((n, LANES)), np.zeros((n, LANES)),
         np.zeros((n, LANES)), np.zeros((m, LANES)), cost, *thread_clock(), took,
     )  # fmt: skip

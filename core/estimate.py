@@ -16,7 +16,7 @@ from hodograph.core.reading import Verdict
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimate:
     """State `x` (n,) and covariance `P` (n, n) at `t_ns`; `verdicts` says what became of the last reading of each
-    stream. The arrays are copied and read-only.
+    stream, `valid` is False while the observer is in doubt about itself. The arrays are copied and read-only.
     """
 
     t_ns: int
@@ -24,6 +24,7 @@ class Estimate:
     x: Array
     P: Array
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)
+    valid: bool = True
 
     def __post_init__(self) -> None:
         n = len(self.layout)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hodograph.core.frames import Array
 from hodograph.core.layout import StateLayout
 from hodograph.core.reading import Verdict
+from hodograph.observers.filter import Filter
 from hodograph.observers.loop import (
     BOOK,
     BROKEN,
@@ -39,7 +40,8 @@ class Stream:
     """Where the readings of a stream go: number of the stream, rows first … end.
 
     `latency_s` is taken off their arrival where a reading has no stamp of its own; `joined`: several readings within
-    one step act as their mean.
+    one step act as their mean; `longest`: another length that its readings may have; `var`: the variances of
+    the sensor.
     """
 
     index: int
@@ -47,24 +49,12 @@ class Stream:
     end: int
     latency_s: float = 0.0
     joined: bool = False
+    longest: int = 0
+    var: tuple[float, ...] = ()
 
-
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """What a family makes: the tuple of arrays its functions work on, and the compiled entry run(f, core, events, …).
-
-    `x`, `P`, `F`, `counts` are the arrays the loop needs; `vital` is how much of the memory, from its beginning, must
-    be finite. `traced`: F belongs to the last prediction, so a smoother can go back over it.
-    """
-
-    arrays: Any
-    run: Callable[[Any, Core, Events, Output, int], int]
-    x: Array
-    P: Array
-    F: Array
-    counts: Array
-    vital: int
-    traced: bool = True
+    def takes(self, count: int) -> bool:
+        """Whether a reading may have so many values; an input may bring its rate and acceleration."""
+        return count == self.end - self.first or count == self.longest
 
 
 def no_output(size: int) -> Output:
@@ -96,6 +86,16 @@ class Engine:
     core: Core
     calls: int = field(default=0, init=False)
     """How often compiled code was entered."""
+
+    def __post_init__(self) -> None:
+        self.open()
+
+    def kept(self) -> tuple[Array, Array]:
+        """What a copy must take over."""
+        return self.core.memory, self.core.ring
+
+    def __setstate__(self, kept: tuple[Array, Array]) -> None:
+        self.core.memory[:], self.core.ring[:] = kept
 
     @property
     def x(self) -> Array:
@@ -149,7 +149,7 @@ class Engine:
     def update(self, stream: str, values: Sequence[float]) -> Verdict:
         """Correct by a reading at the node now; a stream without sensor or of other length is INVALID."""
         place = self.streams.get(stream)
-        if place is None or place.end - place.first != len(values):
+        if place is None or not place.takes(len(values)):
             return Verdict.INVALID
         events = events_of([(self.t_ns, place, values, None)])
         self.process(events, self.step)
@@ -219,13 +219,10 @@ class Service:
         return max(1, round(duration_s / self.step_s))
 
 
-def make_engine(
-    layout: StateLayout,
-    streams: Mapping[str, Stream],
-    service: Service,
-    make: Callable[[Room], Filter],
-) -> Engine:
-    """An engine around the filter that `make` lays out in the room it is given."""
+def assemble(
+    streams: Mapping[str, Stream], service: Service, make: Callable[[Room], Filter]
+) -> tuple[Mapping[str, Stream], Filter, Core]:
+    """The filter that `make` lays out in the room it is given, and the loop's view of it."""
     room = Room()
     book, refusals = room.zeros(BOOK), room.zeros(len(streams), REFUSALS)
     refusals[:, HEARD] = -np.inf
@@ -255,9 +252,7 @@ def make_engine(
             strict=int(service.strict),
         ),
     )
-    engine = Engine(layout, streams, made, core)
-    engine.open()
-    return engine
+    return streams, made, core
 
 
 def no_events() -> Events:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from hodograph.core.estimate import Estimate
 from hodograph.core.frames import Array
-from hodograph.core.layout import StateLayout
 from hodograph.core.reading import Reading, Verdict
 
 
@@ -30,41 +28,6 @@ class Observer(Protocol):
         ...
 
 
-class Engine(Protocol):
-    """The mathematics under an observer: no clock, no history, no verdicts but its own."""
-
-    @property
-    def layout(self) -> StateLayout:
-        """Names of the state's rows."""
-        ...
-
-    @property
-    def x(self) -> Array:
-        """The state (n,)."""
-        ...
-
-    @property
-    def P(self) -> Array:
-        """Its covariance (n, n)."""
-        ...
-
-    def advance(self, dt_s: float) -> None:
-        """Predict over `dt_s` seconds."""
-        ...
-
-    def update(self, stream: str, values: tuple[float, ...]) -> Verdict:
-        """Correct by one reading: USED, GATED or INVALID."""
-        ...
-
-    def snapshot(self) -> Any:
-        """Everything that `restore` needs."""
-        ...
-
-    def restore(self, snapshot: Any) -> None:
-        """Go back to a snapshot."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Transition:
     """One prediction as a smoother wants it: (x, P) before, F (n, n), and (x_prior, P_prior) after `dt_s` seconds."""
@@ -75,12 +38,3 @@ class Transition:
     F: Array
     x_prior: Array
     P_prior: Array
-
-
-@runtime_checkable
-class TracedEngine(Protocol):
-    """An engine that can say how it predicted; what fixed-lag smoothing needs."""
-
-    def advance_traced(self, dt_s: float) -> Sequence[Transition] | None:
-        """As `advance`; the predictions it made, or None when the state was lost on the way and begun anew."""
-        ...

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hodograph.core.frames import Array
+from hodograph.core.layout import StateLayout
 from hodograph.numerics.compiling import njit
 from hodograph.observers.protocol import Transition
 
@@ -49,7 +51,7 @@ def smooth_fixed_lag(run: Run, lag: int) -> Smoothed:
     return Smoothed(x, P)
 
 
-def smooth_back(steps: Sequence[Transition], x: Array, P: Array) -> tuple[Array, Array]:
+def smooth_back(steps: Sequence[Transition], x: Array, P: Array, layout: StateLayout) -> tuple[Array, Array]:
     """State and covariance at the beginning of the first of `steps`, with what is known (x, P) at the end of the last.
 
     This is what a fixed-lag smoother on board does at every instant it is asked.
@@ -60,7 +62,7 @@ def smooth_back(steps: Sequence[Transition], x: Array, P: Array) -> tuple[Array,
     for k, step in enumerate(steps):
         F[k + 1], x_prior[k + 1], P_prior[k + 1] = step.F, step.x_prior, step.P_prior
     out_x, out_P = xs.copy(), Ps.copy()
-    _backward(xs, Ps, F, x_prior, P_prior, 0, count, out_x, out_P)
+    _backward(xs, Ps, F, x_prior, P_prior, 0, count, out_x, out_P, layout.circular_rows)
     return out_x[0], out_P[0]
 
 
@@ -70,16 +72,6 @@ def _check(run: Run) -> None:
 
 
 def _backward(
-    x: Array, P: Array, F: Array, x_prior: Array, P_prior: Array, begin: int, end: int, out_x: Array, out_P: Array
-) -> None:
-    """RTS from `end` back to `begin`; out must hold the filtered values at `end`."""
-    n = x.shape[1]
-    spare = np.zeros((4, n, n))
-    _rts(x, P, F, x_prior, P_prior, begin, end, out_x, out_P, spare)
-
-
-@njit
-def _rts(
     x: Array,
     P: Array,
     F: Array,
@@ -89,8 +81,28 @@ def _rts(
     end: int,
     out_x: Array,
     out_P: Array,
-    spare: Array,
+    circular: NDArray[np.bool_] | None = None,
 ) -> None:
+    """RTS from `end` back to `begin`; out must hold the filtered values at `end`."""
+    n = x.shape[1]
+    spare = np.zeros((4, n, n))
+    period = np.where(circular, 2.0 * np.pi, 0.0) if circular is not None else np.zeros(n)
+    _rts(_Forward(x, P, F, x_prior, P_prior), begin, end, out_x, out_P, spare, period)
+
+
+class _Forward(NamedTuple):
+    """What the filter left: states and covariances, and the predictions between them."""
+
+    x: Array
+    P: Array
+    F: Array
+    x_prior: Array
+    P_prior: Array
+
+
+@njit
+def _rts(run: _Forward, begin: int, end: int, out_x: Array, out_P: Array, spare: Array, period: Array) -> None:
+    x, P, F, x_prior, P_prior = run.x, run.P, run.F, run.x_prior, run.P_prior
     n = x.shape[1]
     L, C, D, E = spare[0], spare[1], spare[2], spare[3]
     for step in range(end - begin):
@@ -127,7 +139,10 @@ def _rts(
         for i in range(n):
             s = x[k, i]
             for m in range(n):
-                s += C[m, i] * (out_x[k + 1, m] - x_prior[k + 1, m])
+                gap = out_x[k + 1, m] - x_prior[k + 1, m]
+                if period[m] > 0.0:
+                    gap -= period[m] * np.floor(gap / period[m] + 0.5)
+                s += C[m, i] * gap
             out_x[k, i] = s
             for j in range(n):
                 D[i, j] = out_P[k + 1, i, j] - prior[i, j]

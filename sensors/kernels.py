@@ -127,3 +127,12 @@ def difference(s: SensorTable, i: int, read: float, expected: float) -> float:
     if period > 0.0:
         d -= period * np.floor(d / period + 0.5)
     return d
+
+
+@inner
+def rate(h_q: Array, h_qd: Array, qd: Array, qdd: Array) -> float:
+    """ḣ of a row from its gradients; accelerations are held."""
+    s = 0.0
+    for k in range(len(qd)):
+        s += h_q[k] * qd[k] + h_qd[k] * qdd[k]
+    return s

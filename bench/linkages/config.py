@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 from hodograph.multibody.model.build import Model, State, build
 from hodograph.multibody.model.mechanism import shipped_mechanism
 from hodograph.multibody.motion.kinematics import from_independent
-from hodograph.observers.on_mechanism.uncertainty import Disturbance, Uncertainty, gravity_error, unknown_force, unknown_point_forces
+from hodograph.observers.on_mechanism.uncertainty import (
+    Disturbance,
+    Uncertainty,
+    gravity_error,
+    unknown_force,
+    unknown_point_forces,
+)
 from hodograph.observers.on_mechanism.recipes import RECIPES, Ekf, PublishedCekf, Recipe, Ukf
 from hodograph.sensors import Encoder, Gyroscope, Quality, SensorGroup, SensorSet, due, mount
 

@@ -98,6 +98,13 @@ class StepOptions:
     independent: bool | None = None
     reselect: bool | None = None
 
+    def newton(self) -> Array:
+        """Numbers of the augmented Lagrangian as its kernels take them, (5,)."""
+        return np.array(
+            [self.tolerance, self.max_iterations, _REFRESH[self.refresh], self.projection_tolerance,
+             self.accepted_at_cap]
+        )  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class StepCost:
@@ -284,7 +291,7 @@ class Stepper:
             )
         if self.formulation is Formulation.AUGMENTED_LAGRANGIAN:
             penalty = tables.factor.penalty if o.penalty is None else np.full(self.model.rows, o.penalty * h_s**2 / 4)
-            options = self.newton_options()
+            options = o.newton()
             return run_augmented(tables, work, self.force, options, penalty, s.t_s, h_s, done, steps, every, *arrays)
         zeta, omega = o.baumgarte
         options = np.array(
@@ -293,11 +300,6 @@ class Stepper:
         )  # fmt: skip
         weights = _TABLEAUS[self.integrator]
         return run_explicit(tables, work, self.force, options, weights, s.t_s, h_s, done, steps, every, *arrays)
-
-    def newton_options(self) -> Array:
-        """Numbers of the augmented Lagrangian as its kernels take them, (5,)."""
-        o = self.options
-        return np.array([o.tolerance, o.max_iterations, _REFRESH[o.refresh], o.projection_tolerance, o.accepted_at_cap])
 
     @property
     def independent(self) -> bool:

@@ -7,16 +7,43 @@ sensors and gyroscopes on the cranks work. The term of the readings acts over th
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from hodograph.core.frames import Array
 from hodograph.numerics.compiling import inner, merged, njit
 from hodograph.numerics.dense import finite, innovation_var, joseph_row, multiply, tidy
 from hodograph.numerics.verdicts import GATED, INVALID, USED
+from hodograph.observers.filter import Filter
+from hodograph.observers.loop import LOST, Core, Events, Output, loop
+from hodograph.observers.memory import Room
+from hodograph.observers.on_mechanism.common import (
+    Common,
+    chain_rows,
+    make_common,
+    renew_node,
+    sensed,
+    take_input,
+    variance,
+    vital_of,
+)
 from hodograph.observers.on_mechanism.counts import FAILED_STEPS, GATED_ROWS, LAST_NIS, NIS_ROWS, NIS_SUM
-from hodograph.observers.on_mechanism.ekf import Rows, apply_full, chain_rows, write_state
-from hodograph.observers.on_mechanism.plant import Linear, Node, Plant, begin_step, end_step, linearise, trapezoidal
-from hodograph.sensors.kernels import SensorTable, difference, measure
+from hodograph.observers.on_mechanism.ekf import apply_full
+from hodograph.observers.on_mechanism.plant import (
+    Plant,
+    arrive,
+    begin_step,
+    carry_inputs,
+    end_step,
+    linearise,
+    trapezoidal,
+    write_state,
+)
+from hodograph.sensors.kernels import difference
+
+if TYPE_CHECKING:
+    from hodograph.observers.on_mechanism.problem import Problem
 
 DOUBLINGS = 24
 
@@ -34,7 +61,34 @@ class Riccati(NamedTuple):
     A: Array
     P: Array  # before the last step
     J: Array  # Σ Hᵀ σ⁻² H of the readings of the last step
-    h: Array
+    h: Array  # length of the last step, 0 where there was none
+
+
+class CekfArrays(NamedTuple):
+    """All that a CEKF works on."""
+
+    c: Common
+    riccati: Riccati
+
+
+def make_riccati(size: int, room: Room) -> Riccati:
+    """Buffers of a Riccati equation; what the last step started from is part of the state."""
+    square = (size, size)
+    return Riccati(
+        phi=np.zeros(square), G=np.zeros(square), Q=np.zeros(square), T=np.zeros(square), U=np.zeros(square),
+        V=np.zeros(square), W=np.zeros(square), A=room.zeros(size, size), P=room.zeros(size, size),
+        J=room.zeros(size, size), h=room.zeros(1),
+    )  # fmt: skip
+
+
+def make_cekf(problem: Problem, gate: float, room: Room) -> Filter:
+    """A CEKF; its corrections are part of the flow, so there is no prediction to smooth back over."""
+    c = make_common(problem, gate, room)
+    vital = vital_of(c)
+    arrays = CekfArrays(c, make_riccati(problem.size, room))
+    return Filter(
+        arrays, run_cekf, x=c.node.x, P=c.node.P, F=c.linear.F, counts=c.node.counts, vital=vital, traced=False
+    )
 
 
 @inner
@@ -140,19 +194,20 @@ def flow(plant: Plant, r: Riccati, P: Array) -> None:
 
 
 @merged
-def predict_cekf(
-    plant: Plant, force: Any, node: Node, linear: Linear, rows: Rows, r: Riccati, t_s: float, h: float
-) -> bool:
+def predict_cekf(a: CekfArrays, t_s: float, h: float) -> bool:
     """The state by the trapezoidal rule, P by the Riccati flow without readings."""
-    linearise(plant, force, node, t_s, linear)
+    plant, node, linear, r = a.c.plant, a.c.node, a.c.linear, a.riccati
+    carry_inputs(plant, h)
+    linearise(plant, node, t_s, linear)
     r.h[0] = h
     for i in range(len(r.A)):
         for j in range(len(r.A)):
             r.A[i, j], r.P[i, j], r.J[i, j] = linear.A[i, j], node.P[i, j], 0.0
     flow(plant, r, node.P)
     begin_step(plant, node, h)
-    ok = trapezoidal(plant, force, node, t_s, h, linear.change)
+    ok = trapezoidal(plant, node, t_s, h, linear.change)
     end_step(plant, node, h)
+    arrive(plant, node, t_s + h)
     if not ok:
         node.counts[FAILED_STEPS] += 1.0
         return False
@@ -160,46 +215,38 @@ def predict_cekf(
 
 
 @merged
-def correct_cekf(
-    plant: Plant,
-    force: Any,
-    gate: float,
-    sensors: SensorTable,
-    first: int,
-    end: int,
-    values: Array,
-    node: Node,
-    linear: Linear,
-    rows: Rows,
-    r: Riccati,
-    t_s: float,
-) -> int:
+def correct_cekf(a: CekfArrays, first: int, values: Array, var: Array, tau: float, t_s: float) -> int:
     """The step anew with the readings that came at its end: P by the flow, x by the gain at full weight.
 
     K h = P Hᵀ Rc⁻¹ h with P at the end of the readings' own flow, which is P⁻ Hᵀ (H P⁻ Hᵀ + σ²)⁻¹.
     """
+    c, r, node, rows = a.c, a.riccati, a.c.node, a.c.rows
+    if first >= len(c.sensors.kind):
+        return take_input(c.plant, first - len(c.sensors.kind), values, tau)
     n = len(node.P)
     if r.h[0] == 0.0:
         r.h[0] = 1e-9
         for i in range(n):
             for j in range(n):
                 r.P[i, j] = node.P[i, j]
-    chain_rows(plant, force, sensors, first, end, node, linear, rows, t_s)
+    chain_rows(c, node, first, first + len(values), tau, t_s)
     used, gated = 0, 0
     for j in range(n):
         rows.dx[j] = 0.0
         for k in range(n):
             r.V[j, k] = node.P[j, k]
-    for i in range(first, end):
-        rows.innovation[i] = values[i - first] - values[i - first]
-        if not abs(values[i - first]) < 1e150:
+    for b in range(len(values)):
+        i = first + b
+        rows.innovation[i] = values[b] - values[b]
+        if not abs(values[b]) < 1e150:
             continue
-        y = difference(sensors, i, values[i - first], measure(sensors, i, node.q, node.qd, node.qdd))
+        y = difference(c.sensors, i, values[b], sensed(c, i, node.q, node.qd, node.qdd, node.theta, tau))
         for k in range(n):
             y -= rows.H[i, k] * rows.dx[k]
-        S = innovation_var(r.V, rows.H[i], sensors.var[i])
+        noise = variance(c, i, var[b])
+        S = innovation_var(r.V, rows.H[i], noise)
         rows.innovation[i], rows.innovation_var[i] = y, S
-        if not y * y / S <= gate:
+        if not y * y / S <= c.gate:
             gated += 1
             node.counts[GATED_ROWS] += 1.0
             continue
@@ -209,56 +256,33 @@ def correct_cekf(
         node.counts[LAST_NIS] = y * y / S
         for j in range(n):
             for k in range(n):
-                r.J[j, k] += rows.H[i, j] * rows.H[i, k] / sensors.var[i]
-        joseph_row(r.V, rows.H[i], sensors.var[i], rows.K, rows.g)
+                r.J[j, k] += rows.H[i, j] * rows.H[i, k] / noise
+        joseph_row(r.V, rows.H[i], noise, rows.K, rows.g)
         for j in range(n):
             rows.dx[j] += rows.K[j] * y
     if used == 0:
         return GATED if gated > 0 else INVALID
-    flow(plant, r, node.P)
+    flow(c.plant, r, node.P)
     if not tidy(node.P, node.L, node.counts):
-        return -1
-    if not (finite(rows.dx) and apply_full(plant, force, node, rows.dx, t_s)):
-        return -1
+        return LOST
+    if not (finite(rows.dx) and apply_full(c, t_s)):
+        return LOST
+    write_state(c.plant, node, node.x)
     return USED
 
 
+@merged
+def renew_cekf(a: CekfArrays, t_s: float, lost: bool) -> bool:
+    """As `common.renew_node`; the last step is not what led to this P, so readings start one of their own."""
+    r = a.riccati
+    r.h[0] = 0.0
+    for i in range(len(r.A)):
+        for j in range(len(r.A)):
+            r.A[i, j], r.J[i, j] = 0.0, 0.0
+    return renew_node(a.c, t_s, lost)
+
+
 @njit
-def run_cekf(
-    plant: Plant,
-    force: Any,
-    gate: float,
-    sensors: SensorTable,
-    readings: Array,
-    first: int,
-    end: int,
-    node: Node,
-    linear: Linear,
-    rows: Rows,
-    r: Riccati,
-    t_s: float,
-    h: float,
-    out_x: Array,
-    out_P: Array,
-) -> int:
-    """All steps of a grid inside the kernel, or one correction, as `run_ekf`."""
-    steps, m = len(readings), len(readings[0])
-    last = end if end > 0 else m
-    for k in range(steps):
-        now = t_s + k * h
-        if end == 0 and not predict_cekf(plant, force, node, linear, rows, r, now, h):
-            return k
-        some = False
-        for i in range(m):
-            some = some or readings[k, i] == readings[k, i]
-        if some or end > 0:
-            code = correct_cekf(plant, force, gate, sensors, first, last, readings[k], node, linear, rows, r, now + h)
-            if end > 0:
-                return code
-            if code < 0:
-                return k
-        write_state(plant, node, out_x[k])
-        for i in range(len(node.P)):
-            for j in range(len(node.P)):
-                out_P[k, i, j] = node.P[i, j]
-    return steps
+def run_cekf(a: CekfArrays, core: Core, events: Events, out: Output, until: int) -> int:
+    """The loop over readings, with these three."""
+    return loop(a, predict_cekf, correct_cekf, renew_cekf, core, events, out, until)

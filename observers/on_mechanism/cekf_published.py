@@ -6,19 +6,70 @@ half weight. It loses its covariance's sign as soon as H P Hᵀ > σ²; `kernels
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from hodograph.core.frames import Array
 from hodograph.multibody.model.linear_kernels import mass_times
-from hodograph.numerics.compiling import inner, njit
+from hodograph.numerics.compiling import inner, merged, njit
 from hodograph.numerics.dense import multiply
-from hodograph.observers.on_mechanism.cekf import Riccati, divide
+from hodograph.numerics.verdicts import INVALID, USED
+from hodograph.observers.filter import Filter
+from hodograph.observers.loop import LOST, Core, Events, Output, loop
+from hodograph.observers.memory import Room
+from hodograph.observers.on_mechanism.cekf import Riccati, divide, make_riccati
+from hodograph.observers.on_mechanism.common import Common, Rows, chain_rows, make_common, renew_node, vital_of
 from hodograph.observers.on_mechanism.counts import FAILED_STEPS
-from hodograph.observers.on_mechanism.ekf import Rows, chain_rows, write_state
-from hodograph.observers.on_mechanism.plant import Linear, Node, Plant, linearise_kinematics, reduced_mass, settle
+from hodograph.observers.on_mechanism.plant import (
+    Linear,
+    Node,
+    Plant,
+    carry_inputs,
+    linearise_kinematics,
+    own,
+    reduced_mass,
+    settle,
+    write_state,
+)
 from hodograph.sensors.kernels import SensorTable, difference, measure
 
+if TYPE_CHECKING:
+    from hodograph.observers.on_mechanism.problem import Problem
+    from hodograph.observers.on_mechanism.recipes import PublishedCekf
+
 NEWTON_TOLERANCE, NEWTON_LIMIT = 1e-10, 1000
+
+
+class PublishedArrays(NamedTuple):
+    """All that the published CEKF works on."""
+
+    c: Common
+    riccati: Riccati
+    trial: Node
+    begin: Node  # the state before the last step, for the step anew with the readings that came at its end
+    step: Array  # (2,) when the last step began and how long it was
+    silence: Array  # (m,) no readings
+    share: float  # the spectral density of a sensor is its variance times this
+
+
+def make_cekf_published(problem: Problem, recipe: PublishedCekf, room: Room) -> Filter:
+    """The CEKF as published; never gated."""
+    c = make_common(problem, np.inf, room)
+    vital = vital_of(c)
+    arrays = PublishedArrays(
+        c,
+        make_riccati(problem.size, room),
+        trial=own(c.node),
+        begin=Node(*(room.array(part) for part in c.node)),
+        step=room.zeros(2),
+        silence=np.full(len(problem.sensors.rows), np.nan),
+        share=problem.step_s if recipe.per_step else 1.0,
+    )
+    return Filter(
+        arrays, run_cekf_published, x=c.node.x, P=c.node.P, F=c.linear.F, counts=c.node.counts, vital=vital,
+        traced=False,
+    )  # fmt: skip
 
 
 @inner
@@ -134,54 +185,82 @@ def newton_step(plant: Plant, trial: Node, rows: Rows, r: Riccati, m: int, h: fl
         trial.qd[z[k]] -= r.U[f + k, 0]
 
 
-@njit
-def run_cekf_published(
-    plant: Plant,
-    force: Any,
-    share: float,
-    sensors: SensorTable,
-    readings: Array,
-    node: Node,
-    trial: Node,
-    linear: Linear,
-    rows: Rows,
-    r: Riccati,
-    t_s: float,
-    h: float,
-    out_x: Array,
-    out_P: Array,
-) -> int:
-    """All steps of a grid; returns the steps done. H of the Riccati equation is at the old state, that of the gain at
-    the state predicted by forward Euler.
+@inner
+def same(source: Node, target: Node) -> None:
+    """target = source."""
+    for i in range(len(source.q)):
+        target.q[i], target.qd[i], target.qdd[i] = source.q[i], source.qd[i], source.qdd[i]
+    for i in range(len(source.multiplier)):
+        target.multiplier[i] = source.multiplier[i]
+    for i in range(len(source.theta)):
+        target.theta[i] = source.theta[i]
+    for i in range(len(source.P)):
+        for j in range(len(source.P)):
+            target.P[i, j] = source.P[i, j]
+
+
+@inner
+def whole_step(a: PublishedArrays, values: Array, t_s: float, h: float) -> bool:
+    """A step with the readings at its end. H of the Riccati equation is at the old state, that of the gain at the state
+    predicted by forward Euler.
     """
-    n, f, m = len(node.q), len(plant.noise_zdd), len(readings[0])
-    for k in range(len(readings)):
-        now, values = t_s + k * h, readings[k]
-        printed_transition(plant, node, trial, linear, r, now)
-        chain_rows(plant, force, sensors, 0, m, node, linear, rows, now)
-        euler_riccati(plant, sensors, values, rows, node, r, share, h)
-        for i in range(n):
-            trial.q[i], trial.qd[i] = node.q[i] + h * node.qd[i], node.qd[i] + h * node.qdd[i]
-        if not settle(plant, force, trial, now + h):
-            return k
-        chain_rows(plant, force, sensors, 0, m, trial, linear, rows, now + h)
-        gains(sensors, values, rows, node, r, share)
-        found = False
-        for _ in range(NEWTON_LIMIT):
-            worst = residual(plant, sensors, values, node, trial, rows, r, h)
-            found = worst <= NEWTON_TOLERANCE
-            if found or not worst < 1e100:
-                break
-            newton_step(plant, trial, rows, r, m, h)
-            if not settle(plant, force, trial, now + h):
-                break
-        if not found:
-            node.counts[FAILED_STEPS] += 1.0
-            return k
-        for i in range(n):
-            node.q[i], node.qd[i], node.qdd[i] = trial.q[i], trial.qd[i], trial.qdd[i]
-        write_state(plant, node, out_x[k])
-        for i in range(2 * f):
-            for j in range(2 * f):
-                out_P[k, i, j] = node.P[i, j]
-    return len(readings)
+    c, r, trial = a.c, a.riccati, a.trial
+    plant, node, linear, rows, m, n = c.plant, c.node, c.linear, c.rows, len(values), len(c.node.q)
+    printed_transition(plant, node, trial, linear, r, t_s)
+    chain_rows(c, node, 0, m, 0.0, t_s)
+    euler_riccati(plant, c.sensors, values, rows, node, r, a.share, h)
+    for i in range(n):
+        trial.q[i], trial.qd[i] = node.q[i] + h * node.qd[i], node.qd[i] + h * node.qdd[i]
+    if not settle(plant, trial, t_s + h):
+        return False
+    chain_rows(c, trial, 0, m, 0.0, t_s + h)
+    gains(c.sensors, values, rows, node, r, a.share)
+    found = False
+    for _ in range(NEWTON_LIMIT):
+        worst = residual(plant, c.sensors, values, node, trial, rows, r, h)
+        found = worst <= NEWTON_TOLERANCE
+        if found or not worst < 1e100:
+            break
+        newton_step(plant, trial, rows, r, m, h)
+        if not settle(plant, trial, t_s + h):
+            break
+    if not found:
+        node.counts[FAILED_STEPS] += 1.0
+        return False
+    for i in range(n):
+        node.q[i], node.qd[i], node.qdd[i] = trial.q[i], trial.qd[i], trial.qdd[i]
+    write_state(plant, node, node.x)
+    return True
+
+
+@merged
+def predict_cekf_published(a: PublishedArrays, t_s: float, h: float) -> bool:
+    """A step without readings; where it began is kept."""
+    same(a.c.node, a.begin)
+    a.step[0], a.step[1] = t_s, h
+    carry_inputs(a.c.plant, h)
+    return whole_step(a, a.silence, t_s, h)
+
+
+@merged
+def correct_cekf_published(a: PublishedArrays, first: int, values: Array, var: Array, tau: float, t_s: float) -> int:
+    """The last step anew with its readings: it takes all rows at once, as they were published."""
+    if first != 0 or len(values) != len(a.silence) or a.step[1] == 0.0:
+        return INVALID
+    same(a.begin, a.c.node)
+    return USED if whole_step(a, values, a.step[0], a.step[1]) else LOST
+
+
+@merged
+def renew_cekf_published(a: PublishedArrays, t_s: float, lost: bool) -> bool:
+    """As `common.renew_node`; there is no last step to take anew."""
+    a.step[1] = 0.0
+    return renew_node(a.c, t_s, lost)
+
+
+@njit
+def run_cekf_published(a: PublishedArrays, core: Core, events: Events, out: Output, until: int) -> int:
+    """The loop over readings, with these three."""
+    return loop(
+        a, predict_cekf_published, correct_cekf_published, renew_cekf_published, core, events, out, until
+    )  # fmt: skip

@@ -12,18 +12,24 @@ every round starts from the same P: only the last linearisation counts.
 from __future__ import annotations
 
 from math import cos, exp, sin
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from hodograph.core.frames import Array
 from hodograph.multibody.model.constraint_kernels import choose_branches, rates
 from hodograph.multibody.motion.dynamics_kernels import configure
 from hodograph.numerics.compiling import inner, merged
 from hodograph.numerics.dense import innovation_var, joseph_row
-from hodograph.observers.on_mechanism.ekf import Rows
+from hodograph.observers.memory import Room
+from hodograph.observers.on_mechanism.common import Rows
 from hodograph.observers.on_mechanism.plant import Linear, Node, Plant, linearise, linearise_kinematics
 
+if TYPE_CHECKING:
+    from hodograph.observers.on_mechanism.problem import Problem
+
 FREEDOM = 100.0  # variance of the dependent coordinates over the largest in P
-WEAKENING, FADING = 0.1, 10.0  # ξ₀ = 0.1 Φ_x P Φ_xᵀ, then ξ e⁻¹⁰ from round to round (seed 002, eq. 3.106, 3.110)
+WEAKENING, FADING = 0.1, 10.0  # ξ₀ = 0.1 Φ_x P Φ_xᵀ, then ξ e⁻¹⁰ from round to round (Sanjurjo 2016, 3.106, 3.110)
 TOLERANCE = 1e-11
 ROUNDS = 30
 TOLD_ALREADY = 1e-11  # a row with less than this share of its variance left is idle or depends on others
@@ -46,6 +52,21 @@ class Wide(NamedTuple):
     change: Array  # (N,)
 
 
+def make_wide(problem: Problem, room: Room) -> Wide:
+    """Buffers for a problem; the tangent stays from step to step, so it lies in the room."""
+    n, m, size = problem.model.n, len(problem.sensors.rows), problem.size
+    full = 2 * n + len(problem.uncertainty.disturbances)
+    square = (full, full)
+    free = np.ones(n)
+    free[problem.model.independent] = 0.0
+    return Wide(
+        T=room.zeros(size, full), F=np.zeros(square), Q=np.zeros(square), prior=np.zeros(square),
+        spare=np.zeros(square), x=np.zeros(full), row=np.zeros(full), free=free, heard=np.zeros(m),
+        fan=np.zeros((size, full)),
+        chained=np.zeros((m, size)), change=np.zeros(size),
+    )  # fmt: skip
+
+
 @inner
 def tangent(node: Node, linear: Linear, wide: Wide) -> None:
     """T of the linearised kinematics."""
@@ -59,19 +80,19 @@ def tangent(node: Node, linear: Linear, wide: Wide) -> None:
 
 
 @inner
-def stand(plant: Plant, force: Any, node: Node, linear: Linear, wide: Wide, t_s: float) -> None:
+def stand(plant: Plant, node: Node, linear: Linear, wide: Wide, t_s: float) -> None:
     """Exact accelerations at the node, their derivatives, and the tangent."""
-    linearise(plant, force, node, t_s, linear)
+    linearise(plant, node, t_s, linear)
     for i in range(len(node.q)):
         node.qdd[i] = linear.spare_qdd[i]
     tangent(node, linear, wide)
 
 
 @inner
-def lean(plant: Plant, force: Any, node: Node, linear: Linear, wide: Wide, with_qdd: bool, t_s: float) -> None:
+def lean(plant: Plant, node: Node, linear: Linear, wide: Wide, with_qdd: bool, t_s: float) -> None:
     """The tangent at the node; the accelerations and their derivatives only if wanted."""
     if with_qdd:
-        stand(plant, force, node, linear, wide, t_s)
+        stand(plant, node, linear, wide, t_s)
     else:
         linearise_kinematics(plant, node, t_s, linear)
         tangent(node, linear, wide)
@@ -169,7 +190,10 @@ def constraint_row(plant: Plant, node: Node, i: int, of_rate: int, row: Array) -
 
 @inner
 def constrain(plant: Plant, node: Node, P: Array, rows: Rows, wide: Wide, weakening: float) -> None:
-    """Φ and Φ_dot as measurements, row by row (3.107-3.109): updates P and rows.dx, at first prior minus node."""
+    """Φ and Φ_dot as measurements, row by row: updates P and rows.dx, at first prior minus node.
+
+    Sanjurjo 2016, 3.107-3.109.
+    """
     for of_rate in range(2):
         for i in range(len(plant.work.phi)):
             gap = -constraint_row(plant, node, i, of_rate, wide.row)
@@ -225,7 +249,7 @@ def copy(source: Array, target: Array) -> None:
 
 @inner
 def hold(plant: Plant, node: Node, P: Array, rows: Rows, wide: Wide, t_s: float) -> bool:
-    """Rounds of constraints with fading noise, each from wide.prior, until they hold (eq. 3.106-3.110)."""
+    """Rounds of constraints with fading noise, each from wide.prior, until they hold (Sanjurjo 2016, 3.106-3.110)."""
     weakening = WEAKENING
     for _ in range(ROUNDS):
         if not violation(plant, node, t_s) < 1e100:

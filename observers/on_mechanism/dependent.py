@@ -1,13 +1,15 @@
 """The filters on all coordinates x = [q, qd, θ], for which constraints are measurements without error.
 
-SCKF (seed 002, eq. 3.100-3.110): first the sensors, then the constraints in rounds whose noise fades. DIEKFpm (3.111):
+SCKF (Sanjurjo 2016, 3.100-3.110): first the sensors, then the constraints in rounds whose noise fades. DIEKFpm (3.111):
 sensors and constraints together, iterated from the prior. See `constrained` for how P survives the constraints.
 """
 
 from __future__ import annotations
 
 from math import exp
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from hodograph.core.frames import Array
 from hodograph.multibody.model.constraint_kernels import choose_branches
@@ -15,6 +17,22 @@ from hodograph.multibody.motion.dynamics_kernels import lagrange
 from hodograph.numerics.compiling import inner, merged, njit
 from hodograph.numerics.dense import finite, joseph_row, propagate, tidy
 from hodograph.numerics.verdicts import USED
+from hodograph.observers.filter import Filter
+from hodograph.observers.loop import LOST, STEP, Core, Events, Output, loop
+from hodograph.observers.memory import Room
+from hodograph.observers.on_mechanism.common import (
+    Common,
+    Rows,
+    disturb_row,
+    make_common,
+    make_rows,
+    needs_accelerations,
+    renew_node,
+    sensed,
+    take_input,
+    variance,
+    vital_of,
+)
 from hodograph.observers.on_mechanism.constrained import (
     ROUNDS,
     Wide,
@@ -22,6 +40,7 @@ from hodograph.observers.on_mechanism.constrained import (
     copy,
     hold,
     lean,
+    make_wide,
     move,
     narrow,
     place,
@@ -32,17 +51,61 @@ from hodograph.observers.on_mechanism.constrained import (
     widen,
 )
 from hodograph.observers.on_mechanism.counts import FAILED_STEPS
-from hodograph.observers.on_mechanism.ekf import Rows, update_rows, write_state
-from hodograph.observers.on_mechanism.plant import Linear, Node, Plant, load_disturbances, process_noise
-from hodograph.sensors.kernels import ACCELERATION, SensorTable, difference, measure, measure_jacobians
+from hodograph.observers.on_mechanism.ekf import update_rows
+from hodograph.observers.on_mechanism.plant import (
+    Linear,
+    Node,
+    Plant,
+    arrive,
+    carry_inputs,
+    load_disturbances,
+    process_noise,
+    write_state,
+)
+from hodograph.sensors.kernels import ACCELERATION, difference, measure_jacobians
+
+if TYPE_CHECKING:
+    from hodograph.observers.on_mechanism.problem import Problem
+    from hodograph.observers.on_mechanism.recipes import Dependent
 
 LOOSE = 1e-3  # an iterated update ends when the constraints hold to this, as published
 FULL_STEPS = 5  # then steps are halved
 SECOND_ORDER = 0.5
 
 
+class DependentArrays(NamedTuple):
+    """All that a filter on all coordinates works on; the common node keeps the core of P."""
+
+    c: Common
+    full: Node  # the same node with P of all of x
+    wide: Wide
+    var: Array  # (m,) noise of the rows of a reading, with what their linearisation is worth
+    stood: Array  # (1,) 1 when linear and tangent are those of the node
+    iterated: int  # 1: DIEKFpm
+
+
+def make_dependent(problem: Problem, recipe: Dependent, gate: float, room: Room) -> Filter:
+    """SCKF or DIEKFpm; there is no F of the core, so nothing to smooth back over."""
+    c = make_common(problem, gate, room, linear_kept=True)
+    vital = vital_of(c)
+    full = 2 * problem.model.n + len(problem.uncertainty.disturbances)
+    c = c._replace(rows=make_rows(problem.model.n, len(problem.sensors.rows), full))
+    square = np.zeros((full, full))
+    arrays = DependentArrays(
+        c,
+        full=c.node._replace(P=square, L=square.copy()),
+        wide=make_wide(problem, room),
+        var=np.zeros(len(problem.sensors.rows)),
+        stood=room.zeros(1),
+        iterated=int(recipe.iterated),
+    )
+    return Filter(
+        arrays, run_dependent, x=c.node.x, P=c.node.P, F=c.linear.F, counts=c.node.counts, vital=vital, traced=False
+    )
+
+
 @merged
-def heun(plant: Plant, force: Any, node: Node, linear: Linear, wide: Wide, t_s: float, h: float) -> None:
+def heun(plant: Plant, node: Node, linear: Linear, wide: Wide, t_s: float, h: float) -> None:
     """q and qd one step on: forward Euler, accelerations there, then the mean of both derivatives."""
     tables, work, n = plant.tables, plant.work, len(node.q)
     for i in range(n):
@@ -51,21 +114,21 @@ def heun(plant: Plant, force: Any, node: Node, linear: Linear, wide: Wide, t_s: 
         node.qd[i] += h * wide.row[i]
     load_disturbances(plant, node)
     choose_branches(tables.rows, node.q, work.branch)
-    lagrange(tables, work, force, t_s + h, node.q, node.qd, linear.zeros[:2], node.qdd, node.multiplier)
+    lagrange(tables, work, plant.force, t_s + h, node.q, node.qd, linear.zeros[:2], node.qdd, node.multiplier)
     for i in range(n):
         node.q[i] = wide.x[i] + 0.5 * h * (wide.x[n + i] + node.qd[i])
         node.qd[i] = wide.x[n + i] + 0.5 * h * (wide.row[i] + node.qdd[i])
 
 
 @merged
-def predict_dependent(
-    plant: Plant, force: Any, node: Node, linear: Linear, P: Array, rows: Rows, wide: Wide, t_s: float, h: float
-) -> bool:
+def predict_dependent(a: DependentArrays, t_s: float, h: float) -> bool:
     """Heun's rule on all coordinates, F with the accelerations' derivatives, then the constraints.
 
     Forward Euler (3.100) would be off by h²/2 qdd in each step, a bias that sensors better than that expose.
     """
+    plant, node, linear, wide, P = a.c.plant, a.c.node, a.c.linear, a.wide, a.full.P
     n, f, z = len(node.q), len(linear.null), plant.work.independent
+    carry_inputs(plant, h)
     process_noise(plant, h, linear)
     widen(linear.Q, wide, wide.Q)
     widen(node.P, wide, P)
@@ -82,16 +145,20 @@ def predict_dependent(
         for j in range(len(P)):
             wide.F[i, j] += 0.5 * h * (wide.F[n + i, j] - (1.0 if j == n + i else 0.0))
     for k in range(len(node.theta)):
-        stays = exp(-plant.decay[k] * h)
+        stays = exp(-plant.unknowns.decay[k] * h)
         wide.F[2 * n + k, 2 * n + k] = stays
         node.theta[k] *= stays
     propagate(wide.F, P, wide.Q, wide.spare)
-    heun(plant, force, node, linear, wide, t_s, h)
-    return finish(plant, force, node, linear, P, rows, wide, t_s + h)
+    heun(plant, node, linear, wide, t_s, h)
+    if not finish(plant, node, linear, P, a.c.rows, wide, t_s + h):
+        node.counts[FAILED_STEPS] += 1.0
+        return False
+    arrive(plant, node, t_s + h)
+    return True
 
 
 @inner
-def finish(plant: Plant, force: Any, node: Node, linear: Linear, P: Array, rows: Rows, wide: Wide, t_s: float) -> bool:
+def finish(plant: Plant, node: Node, linear: Linear, P: Array, rows: Rows, wide: Wide, t_s: float) -> bool:
     """Impose the constraints, keep the core of P, and linearise for what comes next."""
     release(P, wide.free)
     copy(P, wide.prior)
@@ -100,30 +167,30 @@ def finish(plant: Plant, force: Any, node: Node, linear: Linear, P: Array, rows:
     narrow(plant, P, len(node.q), node.P)
     if not tidy(node.P, node.L, node.counts):
         return False
-    stand(plant, force, node, linear, wide, t_s)
+    stand(plant, node, linear, wide, t_s)
     return finite(node.q) and finite(node.qd) and finite(node.qdd)
 
 
 @inner
-def sensor_rows(
-    plant: Plant, sensors: SensorTable, first: int, end: int, node: Node, linear: Linear, rows: Rows
-) -> None:
+def sensor_rows(c: Common, first: int, end: int, tau: float) -> None:
     """H (rows, [q, qd, θ]); accelerations follow through z, zd and θ as last linearised."""
+    plant, node, linear, rows = c.plant, c.node, c.linear, c.rows
     n, f, z = len(node.q), len(linear.null), plant.work.independent
     for i in range(first, end):
-        measure_jacobians(sensors, i, node.q, node.qd, node.qdd, rows.h_q, rows.h_qd, rows.h_qdd)
+        measure_jacobians(c.sensors, i, node.q, node.qd, node.qdd, rows.h_q, rows.h_qd, rows.h_qdd)
         for j in range(n):
             rows.H[i, j], rows.H[i, n + j] = rows.h_q[j], rows.h_qd[j]
         for k in range(len(node.theta)):
             rows.H[i, 2 * n + k] = 0.0
-        if sensors.kind[i] != ACCELERATION:
-            continue
-        for j in range(n):
-            for k in range(f):
-                rows.H[i, z[k]] += rows.h_qdd[j] * linear.by_z[k, j]
-                rows.H[i, n + z[k]] += rows.h_qdd[j] * linear.by_zd[k, j]
-            for k in range(len(node.theta)):
-                rows.H[i, 2 * n + k] += rows.h_qdd[j] * linear.by_theta[k, j]
+        if c.sensors.kind[i] == ACCELERATION:
+            for j in range(n):
+                for k in range(f):
+                    rows.H[i, z[k]] += rows.h_qdd[j] * linear.by_z[k, j]
+                    rows.H[i, n + z[k]] += rows.h_qdd[j] * linear.by_zd[k, j]
+                for k in range(len(node.theta)):
+                    rows.H[i, 2 * n + k] += rows.h_qdd[j] * linear.by_theta[k, j]
+        if tau != 0.0 or len(node.theta) > 0:
+            disturb_row(c, node, i, n, 2 * n, tau)
 
 
 @inner
@@ -136,40 +203,20 @@ def chain(rows: Rows, wide: Wide, i: int, out: Array) -> None:
         out[k] = s
 
 
-@inner
-def reads_accelerations(sensors: SensorTable, first: int, end: int) -> bool:
-    """Whether a row needs qdd."""
-    found = False
-    for i in range(first, end):
-        found = found or sensors.kind[i] == ACCELERATION
-    return found
-
-
 @merged
-def doubt(
-    plant: Plant,
-    force: Any,
-    sensors: SensorTable,
-    noisy: SensorTable,
-    first: int,
-    end: int,
-    node: Node,
-    linear: Linear,
-    rows: Rows,
-    wide: Wide,
-    t_s: float,
-) -> None:
-    """noisy.var = σ² + ½ tr(h_xx P h_xx P): a row is not trusted beyond what its linearisation over P is worth.
+def doubt(a: DependentArrays, first: int, end: int, var: Array, tau: float, t_s: float) -> None:
+    """a.var = σ² + ½ tr(h_xx P h_xx P): a row is not trusted beyond what its linearisation over P is worth.
 
     h_xx from the change of H Tᵀ over one standard deviation along each column of the core's factor.
     """
+    c, wide, node = a.c, a.wide, a.c.node
     size, L = len(node.P), node.L
-    with_qdd = reads_accelerations(sensors, first, end)
+    with_qdd = needs_accelerations(c.sensors, first, end)
     read(node, wide.x)
-    sensor_rows(plant, sensors, first, end, node, linear, rows)
+    sensor_rows(c, first, end, tau)
     for i in range(first, end):
-        chain(rows, wide, i, wide.chained[i])
-        noisy.var[i] = sensors.var[i]
+        chain(c.rows, wide, i, wide.chained[i])
+        a.var[i] = variance(c, i, var[i - first])
     for k in range(size):
         for j in range(len(wide.x)):
             s = 0.0
@@ -179,157 +226,109 @@ def doubt(
     for k in range(size):
         place(node, wide.x)
         move(node, wide.fan[k], 1.0)
-        lean(plant, force, node, linear, wide, with_qdd, t_s)
-        sensor_rows(plant, sensors, first, end, node, linear, rows)
+        lean(c.plant, node, c.linear, wide, with_qdd, t_s)
+        sensor_rows(c, first, end, tau)
         for i in range(first, end):
-            chain(rows, wide, i, wide.change)
-            for c in range(size):
+            chain(c.rows, wide, i, wide.change)
+            for column in range(size):
                 s = 0.0
                 for b in range(size):
-                    s += (wide.change[b] - wide.chained[i, b]) * L[b, c]
-                noisy.var[i] += SECOND_ORDER * s * s
+                    s += (wide.change[b] - wide.chained[i, b]) * L[b, column]
+                a.var[i] += SECOND_ORDER * s * s
     place(node, wide.x)
-    lean(plant, force, node, linear, wide, with_qdd, t_s)
+    lean(c.plant, node, c.linear, wide, with_qdd, t_s)
 
 
 @merged
-def reread(sensors: SensorTable, first: int, end: int, node: Node, P: Array, rows: Rows, wide: Wide) -> None:
+def reread(a: DependentArrays, first: int, end: int, tau: float) -> None:
     """The readings once more with the linearisation at the node; rows.dx starts as prior minus node."""
+    c, node, rows, P = a.c, a.c.node, a.c.rows, a.full.P
     for i in range(first, end):
-        if not abs(wide.heard[i]) < 1e150:
+        if not abs(a.wide.heard[i]) < 1e150:
             continue
-        y = difference(sensors, i, wide.heard[i], measure(sensors, i, node.q, node.qd, node.qdd))
+        expected = sensed(c, i, node.q, node.qd, node.qdd, node.theta, tau)
+        y = difference(c.sensors, i, a.wide.heard[i], expected)
         for j in range(len(P)):
             y -= rows.H[i, j] * rows.dx[j]
-        joseph_row(P, rows.H[i], sensors.var[i], rows.K, rows.g)
+        joseph_row(P, rows.H[i], a.var[i], rows.K, rows.g)
         for j in range(len(P)):
             rows.dx[j] += rows.K[j] * y
 
 
 @merged
-def iterate(
-    plant: Plant,
-    force: Any,
-    sensors: SensorTable,
-    first: int,
-    end: int,
-    node: Node,
-    linear: Linear,
-    P: Array,
-    rows: Rows,
-    wide: Wide,
-    t_s: float,
-) -> bool:
+def iterate(a: DependentArrays, first: int, end: int, tau: float, t_s: float) -> bool:
     """The iterated update with h' = [h, Φ, Φ_dot]: Gauss-Newton from the prior, so only the last H and Φ_x count.
 
     As published it is over when the constraints hold loosely. Going on to the most likely point would be worse: where
     a sensor hardly sees the motion the posterior has two humps, and that point may lie in the wrong one.
     """
+    c, wide, node, rows, P = a.c, a.wide, a.c.node, a.c.rows, a.full.P
     read(node, wide.x)
     release(P, wide.free)
     copy(P, wide.prior)
-    share, with_qdd = 1.0, reads_accelerations(sensors, first, end)
+    share, with_qdd = 1.0, needs_accelerations(c.sensors, first, end)
     for round_ in range(ROUNDS):
         if with_qdd and round_ > 0:
-            stand(plant, force, node, linear, wide, t_s)
-        sensor_rows(plant, sensors, first, end, node, linear, rows)
-        violation(plant, node, t_s)
+            stand(c.plant, node, c.linear, wide, t_s)
+        sensor_rows(c, first, end, tau)
+        violation(c.plant, node, t_s)
         copy(wide.prior, P)
         read(node, rows.dx)
         for j in range(len(P)):
             rows.dx[j] = wide.x[j] - rows.dx[j]
-        reread(sensors, first, end, node, P, rows, wide)
-        constrain(plant, node, P, rows, wide, 0.0)
+        reread(a, first, end, tau)
+        constrain(c.plant, node, P, rows, wide, 0.0)
         if round_ >= FULL_STEPS:
             share *= 0.5
         move(node, rows.dx, share)
-        off = violation(plant, node, t_s)
+        off = violation(c.plant, node, t_s)
         if not off > LOOSE:
             break
     return finite(node.q) and finite(node.qd)
 
 
 @merged
-def correct_dependent(
-    plant: Plant,
-    force: Any,
-    iterated: int,
-    gate: float,
-    sensors: SensorTable,
-    noisy: SensorTable,
-    first: int,
-    end: int,
-    values: Array,
-    node: Node,
-    linear: Linear,
-    full: Node,
-    rows: Rows,
-    wide: Wide,
-    t_s: float,
-) -> int:
-    """One reading, then (SCKF) or together with (DIEKFpm) the constraints. The verdict, −1 when the state is lost."""
-    doubt(plant, force, sensors, noisy, first, end, node, linear, rows, wide, t_s)
-    widen(node.P, wide, full.P)
-    sensor_rows(plant, sensors, first, end, node, linear, rows)
-    verdict = update_rows(noisy, first, end, values, gate, full, rows)
+def correct_dependent(a: DependentArrays, first: int, values: Array, var: Array, tau: float, t_s: float) -> int:
+    """One reading, then (SCKF) or together with (DIEKFpm) the constraints; rows beyond the sensors' are inputs."""
+    c, node, rows, wide = a.c, a.c.node, a.c.rows, a.wide
+    if first >= len(c.sensors.kind):
+        return take_input(c.plant, first - len(c.sensors.kind), values, tau)
+    end = first + len(values)
+    doubt(a, first, end, var, tau, t_s)
+    widen(node.P, wide, a.full.P)
+    sensor_rows(c, first, end, tau)
+    verdict = update_rows(c, a.full, first, values, a.var[first:end], tau)
     if verdict != USED:
         return verdict
-    if iterated == 0:
+    if a.iterated == 0:
         move(node, rows.dx, 1.0)
     else:
         for i in range(first, end):
             y, S = rows.innovation[i], rows.innovation_var[i]
-            wide.heard[i] = values[i - first] if y * y / S <= gate else 1e300  # not heard
-        widen(node.P, wide, full.P)
-        if not iterate(plant, force, noisy, first, end, node, linear, full.P, rows, wide, t_s):
-            return -1
-    return verdict if finish(plant, force, node, linear, full.P, rows, wide, t_s) else -1
+            wide.heard[i] = values[i - first] if y * y / S <= c.gate else 1e300  # not heard
+        widen(node.P, wide, a.full.P)
+        if not iterate(a, first, end, tau, t_s):
+            return LOST
+    if not finish(c.plant, node, c.linear, a.full.P, rows, wide, t_s):
+        return LOST
+    write_state(c.plant, node, node.x)
+    return verdict
+
+
+@merged
+def renew_dependent(a: DependentArrays, t_s: float, lost: bool) -> bool:
+    """As `common.renew_node`, with the linearisation that the next step starts from."""
+    if not renew_node(a.c, t_s, lost):
+        a.stood[0] = 0.0
+        return False
+    stand(a.c.plant, a.c.node, a.c.linear, a.wide, t_s)
+    return finite(a.c.node.qdd)
 
 
 @njit
-def run_dependent(
-    plant: Plant,
-    force: Any,
-    iterated: int,
-    gate: float,
-    sensors: SensorTable,
-    noisy: SensorTable,
-    readings: Array,
-    first: int,
-    end: int,
-    node: Node,
-    linear: Linear,
-    full: Node,
-    rows: Rows,
-    wide: Wide,
-    t_s: float,
-    h: float,
-    out_x: Array,
-    out_P: Array,
-) -> int:
-    """All steps of a grid inside the kernel, or one correction, as `run_ekf`. `full` is the node with P of all x."""
-    steps, m = len(readings), len(readings[0])
-    last = end if end > 0 else m
-    stand(plant, force, node, linear, wide, t_s)
-    for k in range(steps):
-        now = t_s + k * h
-        if end == 0 and not predict_dependent(plant, force, node, linear, full.P, rows, wide, now, h):
-            node.counts[FAILED_STEPS] += 1.0
-            return k
-        some = False
-        for i in range(m):
-            some = some or readings[k, i] == readings[k, i]
-        if some or end > 0:
-            code = correct_dependent(
-                plant, force, iterated, gate, sensors, noisy, first, last, readings[k], node, linear, full, rows, wide,
-                now + h,
-            )  # fmt: skip
-            if end > 0:
-                return code
-            if code < 0:
-                return k
-        write_state(plant, node, out_x[k])
-        for i in range(len(node.P)):
-            for j in range(len(node.P)):
-                out_P[k, i, j] = node.P[i, j]
-    return steps
+def run_dependent(a: DependentArrays, core: Core, events: Events, out: Output, until: int) -> int:
+    """The loop over readings, with these three."""
+    if a.stood[0] == 0.0:
+        stand(a.c.plant, a.c.node, a.c.linear, a.wide, core.grid.t0_s + core.book[STEP] * core.grid.step_s)
+        a.stood[0] = 1.0
+    return loop(a, predict_dependent, correct_dependent, renew_dependent, core, events, out, until)

@@ -7,7 +7,9 @@ variants differ by F, the ones with force estimation by the disturbance states.
 from __future__ import annotations
 
 from math import log
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from hodograph.core.frames import Array
 from hodograph.multibody.model.constraint_kernels import choose_branches
@@ -15,33 +17,57 @@ from hodograph.multibody.motion.dynamics_kernels import (
     acceleration_problem,
     configure,
     factor_kinematics,
-    position_problem,
     velocity_problem,
 )
 from hodograph.numerics.compiling import inner, merged, njit
 from hodograph.numerics.dense import finite, innovation_var, joseph_row, propagate, tidy
 from hodograph.numerics.verdicts import GATED, INVALID, USED
-from hodograph.observers.on_mechanism.counts import FAILED_STEPS, GATED_ROWS, LAST_NIS, LOG_LIKELIHOOD, NIS_ROWS, NIS_SUM
+from hodograph.observers.filter import Filter
+from hodograph.observers.loop import LOST, Core, Events, Output, loop
+from hodograph.observers.memory import Room
+from hodograph.observers.on_mechanism.common import (
+    Common,
+    chain_rows,
+    make_common,
+    renew_node,
+    sensed,
+    take_input,
+    variance,
+    vital_of,
+)
+from hodograph.observers.on_mechanism.counts import (
+    FAILED_STEPS,
+    GATED_ROWS,
+    LAST_NIS,
+    LOG_LIKELIHOOD,
+    NIS_ROWS,
+    NIS_SUM,
+)
 from hodograph.observers.on_mechanism.plant import (
     CONSTANT,
     EXACT,
-    TOLERANCE,
-    Linear,
     Node,
-    Plant,
+    arrive,
+    carry_inputs,
     linearise,
-    linearise_kinematics,
     process_noise,
     process_noise_exact,
     reduced_mass,
     settle,
     step,
     transition,
+    write_state,
 )
-from hodograph.sensors.kernels import ACCELERATION, SensorTable, difference, measure, measure_jacobians
+from hodograph.sensors.kernels import difference
+
+if TYPE_CHECKING:
+    from hodograph.observers.on_mechanism.problem import Problem
+    from hodograph.observers.on_mechanism.recipes import Ekf
 
 TWO_PI_LOG = 1.8378770664093453
 LEAST, MOST = 0.01, 10.0  # bounds of an adapted noise over its start
+WINDOW = 50  # corrections that an adapted noise looks back on
+COUNT, SINCE = 0, 1  # in the last row of the window: corrections so far, steps since the last
 
 
 class EkfSetting(NamedTuple):
@@ -49,37 +75,46 @@ class EkfSetting(NamedTuple):
 
     integrator: int
     transition: int
-    tangent: int  # 1: error-state correction along the tangent, accelerations kept; 2: then the position problem
+    tangent: int  # 1: error-state correction along the tangent, accelerations kept
     as_acceleration: int  # 1: disturbances are estimated as acceleration errors, fed back as Rᵀ M R · error
     adaptive: int  # 1: the plant noise follows the corrections over a window; 2: as published
-    gate: float  # chi-square limit of one row; inf: off
 
 
-class Rows(NamedTuple):
-    """Buffers of a correction."""
+class EkfArrays(NamedTuple):
+    """All that an EKF works on."""
 
-    H: Array  # (m, N)
-    h_q: Array  # (n,)
-    h_qd: Array
-    h_qdd: Array
-    K: Array  # (N,)
-    g: Array  # (N,)
-    dx: Array  # (N,)
-    innovation: Array  # (m,) of the last correction, NaN where there was none
-    innovation_var: Array  # (m,)
-    cost: Array  # (6,) of the stepper
-    before: Array  # (N,) diagonal of P before the correction
-    window: Array  # (51, N) noise seen in the last 50 corrections; then their count, steps since, noise at the start
+    c: Common
+    setting: EkfSetting
+    window: Array  # (WINDOW + 1, N) noise seen in the last corrections; then counts, and the noise at the start
+
+
+def make_ekf(problem: Problem, recipe: Ekf, gate: float, room: Room) -> Filter:
+    """An EKF of a recipe."""
+    f, d = len(problem.model.independent), len(problem.uncertainty.disturbances)
+    if recipe.acceleration_error and d != f:
+        raise ValueError(f"an acceleration error of {f} degrees of freedom needs {f} disturbances, got {d}")
+    c = make_common(problem, gate, room, still_start=recipe.still_start)
+    window = np.zeros((WINDOW + 1, problem.size))
+    setting = EkfSetting(
+        integrator=int(recipe.steps),
+        transition=int(recipe.transition),
+        tangent=int(recipe.tangent),
+        as_acceleration=int(recipe.acceleration_error),
+        adaptive=int(recipe.adaptive) * (2 if recipe.unbounded else 1),
+    )
+    arrays = EkfArrays(c, setting, room.array(window) if recipe.adaptive else window)
+    return Filter(arrays, run_ekf, x=c.node.x, P=c.node.P, F=c.linear.F, counts=c.node.counts, vital=vital_of(c))
 
 
 @merged
-def predict_ekf(
-    plant: Plant, force: Any, s: EkfSetting, node: Node, linear: Linear, rows: Rows, t_s: float, h: float
-) -> bool:
+def predict_ekf(a: EkfArrays, t_s: float, h: float) -> bool:
     """x by the integrator, P by F P Fᵀ + Q; False when the step failed."""
+    c, s = a.c, a.setting
+    plant, node, linear = c.plant, c.node, c.linear
     n, f = len(node.P), len(linear.null)
+    carry_inputs(plant, h)
     if s.transition != CONSTANT:
-        linearise(plant, force, node, t_s, linear)
+        linearise(plant, node, t_s, linear)
         if s.as_acceleration == 1:
             for i in range(f):
                 for j in range(f):
@@ -96,73 +131,34 @@ def predict_ekf(
         for k in range(n - 2 * f):
             linear.Q[2 * f + k, 2 * f + k] = plant.noise_theta[k]
     propagate(linear.F, node.P, linear.Q, linear.T)
-    rows.window[len(rows.window) - 1, 1] += 1.0
-    ok = step(plant, force, s.integrator, node, t_s, h, linear.change, rows.cost)
-    if not ok:
+    a.window[WINDOW, SINCE] += 1.0
+    if not step(plant, s.integrator, node, t_s, h, linear.change, c.rows.cost):
         node.counts[FAILED_STEPS] += 1.0
-    return ok
+        return False
+    arrive(plant, node, t_s + h)
+    return True
 
 
 @inner
-def chain_rows(
-    plant: Plant,
-    force: Any,
-    sensors: SensorTable,
-    first: int,
-    end: int,
-    node: Node,
-    linear: Linear,
-    rows: Rows,
-    t_s: float,
-) -> None:
-    """H (rows, [z, zd, θ]) of the sensor rows at the node, through R, −S Φ_q_dot R and the accelerations."""
-    n, f, d = len(node.q), len(linear.null), len(node.theta)
-    with_accelerations = False
-    for i in range(first, end):
-        if sensors.kind[i] == ACCELERATION:
-            with_accelerations = True
-    if with_accelerations:
-        linearise(plant, force, node, t_s, linear)
-    else:
-        linearise_kinematics(plant, node, t_s, linear)
-    for i in range(first, end):
-        measure_jacobians(sensors, i, node.q, node.qd, node.qdd, rows.h_q, rows.h_qd, rows.h_qdd)
-        for k in range(f):
-            by_z, by_zd = 0.0, 0.0
-            for j in range(n):
-                by_z += rows.h_q[j] * linear.null[k, j] + rows.h_qd[j] * linear.velocity[k, j]
-                by_zd += rows.h_qd[j] * linear.null[k, j]
-            if with_accelerations:
-                for j in range(n):
-                    by_z += rows.h_qdd[j] * linear.by_z[k, j]
-                    by_zd += rows.h_qdd[j] * linear.by_zd[k, j]
-            rows.H[i, k], rows.H[i, f + k] = by_z, by_zd
-        for k in range(d):
-            s = 0.0
-            if with_accelerations:
-                for j in range(n):
-                    s += rows.h_qdd[j] * linear.by_theta[k, j]
-            rows.H[i, 2 * f + k] = s
-
-
-@inner
-def update_rows(sensors: SensorTable, first: int, end: int, values: Array, gate: float, node: Node, rows: Rows) -> int:
-    """Sequential scalar updates of P and dx, row by row, each gated by itself; returns the verdict."""
-    n = len(node.P)
+def update_rows(c: Common, node: Node, first: int, values: Array, var: Array, tau: float) -> int:
+    """Sequential scalar updates of the node's P and of dx, row by row, each gated by itself; returns the verdict."""
+    rows, n = c.rows, len(node.P)
     used, gated = 0, 0
     for i in range(n):
         rows.dx[i] = 0.0
-    for i in range(first, end):
-        rows.innovation[i] = values[i - first] - values[i - first]
-        if not abs(values[i - first]) < 1e150:
+    for a in range(len(values)):
+        i = first + a
+        rows.innovation[i] = values[a] - values[a]
+        if not abs(values[a]) < 1e150:
             continue
-        y = difference(sensors, i, values[i - first], measure(sensors, i, node.q, node.qd, node.qdd))
+        y = difference(c.sensors, i, values[a], sensed(c, i, node.q, node.qd, node.qdd, node.theta, tau))
         for k in range(n):
             y -= rows.H[i, k] * rows.dx[k]
-        S = innovation_var(node.P, rows.H[i], sensors.var[i])
+        noise = variance(c, i, var[a])
+        S = innovation_var(node.P, rows.H[i], noise)
         rows.innovation[i], rows.innovation_var[i] = y, S
         nis = y * y / S
-        if not nis <= gate:
+        if not nis <= c.gate:
             gated += 1
             node.counts[GATED_ROWS] += 1.0
             continue
@@ -170,7 +166,7 @@ def update_rows(sensors: SensorTable, first: int, end: int, values: Array, gate:
         node.counts[NIS_ROWS] += 1.0
         node.counts[LAST_NIS] = nis
         node.counts[LOG_LIKELIHOOD] -= 0.5 * (nis + log(S) + TWO_PI_LOG)
-        joseph_row(node.P, rows.H[i], sensors.var[i], rows.K, rows.g)
+        joseph_row(node.P, rows.H[i], noise, rows.K, rows.g)
         for k in range(n):
             rows.dx[k] += rows.K[k] * y
         used += 1
@@ -180,24 +176,25 @@ def update_rows(sensors: SensorTable, first: int, end: int, values: Array, gate:
 
 
 @merged
-def apply_full(plant: Plant, force: Any, node: Node, dx: Array, t_s: float) -> bool:
+def apply_full(c: Common, t_s: float) -> bool:
     """Add dx to z, zd and θ, then position and velocity problem and exact accelerations."""
-    z, f = plant.work.independent, len(plant.work.independent)
+    node, dx = c.node, c.rows.dx
+    z, f = c.plant.work.independent, len(c.plant.work.independent)
     for k in range(f):
         node.q[z[k]] += dx[k]
         node.qd[z[k]] += dx[f + k]
     for k in range(len(node.theta)):
         node.theta[k] += dx[2 * f + k]
-    return settle(plant, force, node, t_s)
+    return settle(c.plant, node, t_s)
 
 
 @merged
-def apply_tangent(plant: Plant, s: EkfSetting, node: Node, linear: Linear, dx: Array, t_s: float) -> bool:
+def apply_tangent(c: Common, s: EkfSetting, t_s: float) -> bool:
     """q + R dz, velocity problem there; accelerations kept, or corrected by the estimated acceleration error."""
-    tables, work = plant.tables, plant.work
+    tables, work, node, linear, dx = c.plant.tables, c.plant.work, c.node, c.linear, c.rows.dx
     z, n, f = work.independent, len(node.q), len(work.independent)
     if s.as_acceleration == 1:
-        reduced_mass(plant, linear)
+        reduced_mass(c.plant, linear)
         for i in range(f):
             for j in range(f):
                 node.theta[i] += linear.mass[i, j] * dx[2 * f + j]
@@ -209,12 +206,8 @@ def apply_tangent(plant: Plant, s: EkfSetting, node: Node, linear: Linear, dx: A
             node.q[i] += linear.null[k, i] * dx[k]
         node.qd[z[k]] += dx[f + k]
     choose_branches(tables.rows, node.q, work.branch)
-    if s.tangent == 2:
-        if position_problem(tables, work, t_s, node.q, TOLERANCE, 60.0) < 0:
-            return False
-    else:
-        configure(tables, work, t_s, node.q)
-        factor_kinematics(tables, work)
+    configure(tables, work, t_s, node.q)
+    factor_kinematics(tables, work)
     velocity_problem(tables, work, node.qd)
     if s.as_acceleration == 1:
         for k in range(f):
@@ -224,132 +217,61 @@ def apply_tangent(plant: Plant, s: EkfSetting, node: Node, linear: Linear, dx: A
 
 
 @merged
-def adapt(plant: Plant, s: EkfSetting, node: Node, linear: Linear, rows: Rows) -> None:
+def adapt(a: EkfArrays) -> None:
     """Plant noise of the disturbances from the last 50 corrections: the mean of Q + (dx² + P⁺ − P⁻) / steps, bounded.
 
     As published: the mean of |dx² + P⁺ − (P⁻ − Q)|. That takes the scatter of dx² for noise, and where corrections are
     rare the noise feeds itself until the filter is lost.
     """
-    n, f, window = len(node.P), len(linear.null), rows.window
-    length = len(window) - 1
-    slot, steps = int(window[length, 0]) % length, max(window[length, 1], 1.0)
-    window[length, 0] += 1.0
-    window[length, 1] = 0.0
-    filled = window[length, 0] >= length
+    plant, node, linear, rows, window = a.c.plant, a.c.node, a.c.linear, a.c.rows, a.window
+    n, f, book = len(node.P), len(linear.null), window[WINDOW]
+    slot, steps = int(book[COUNT]) % WINDOW, max(book[SINCE], 1.0)
+    book[COUNT] += 1.0
+    book[SINCE] = 0.0
+    filled = book[COUNT] >= WINDOW
     for k in range(n - 2 * f):
         i = 2 * f + k
-        if window[length, 0] == 1.0:
-            window[length, i] = plant.noise_theta[k]
+        if book[COUNT] == 1.0:
+            book[i] = plant.noise_theta[k]
         more = rows.dx[i] ** 2 + node.P[i, i] - rows.before[i]
-        window[slot, i] = abs(more + linear.Q[i, i]) if s.adaptive == 2 else more / steps + linear.Q[i, i]
+        window[slot, i] = abs(more + linear.Q[i, i]) if a.setting.adaptive == 2 else more / steps + linear.Q[i, i]
         if filled:
             total = 0.0
-            for j in range(length):
+            for j in range(WINDOW):
                 total += window[j, i]
-            start = window[length, i]
-            mean = total / length
-            plant.noise_theta[k] = mean if s.adaptive == 2 else min(max(mean, LEAST * start), MOST * start)
+            start = book[i]
+            mean = total / WINDOW
+            plant.noise_theta[k] = mean if a.setting.adaptive == 2 else min(max(mean, LEAST * start), MOST * start)
 
 
 @merged
-def correct_ekf(
-    plant: Plant,
-    force: Any,
-    s: EkfSetting,
-    sensors: SensorTable,
-    first: int,
-    end: int,
-    values: Array,
-    node: Node,
-    linear: Linear,
-    rows: Rows,
-    t_s: float,
-) -> int:
-    """One reading: rows first…end, NaN = the sensor did not say. Returns the verdict, −1 when the state is lost."""
-    chain_rows(plant, force, sensors, first, end, node, linear, rows, t_s)
+def correct_ekf(a: EkfArrays, first: int, values: Array, var: Array, tau: float, t_s: float) -> int:
+    """One reading from row `first` on, NaN = the sensor did not say; rows beyond the sensors' are inputs."""
+    c, s, node = a.c, a.setting, a.c.node
+    if first >= len(c.sensors.kind):
+        return take_input(c.plant, first - len(c.sensors.kind), values, tau)
+    chain_rows(c, node, first, first + len(values), tau, t_s)
     for i in range(len(node.P)):
-        rows.before[i] = node.P[i, i]
-    verdict = update_rows(sensors, first, end, values, s.gate, node, rows)
+        c.rows.before[i] = node.P[i, i]
+    verdict = update_rows(c, node, first, values, var, tau)
     if verdict != USED:
         return verdict
-    if not (finite(rows.dx) and tidy(node.P, node.L, node.counts)):
-        return -1
+    if not (finite(c.rows.dx) and tidy(node.P, node.L, node.counts)):
+        return LOST
     if s.adaptive > 0:
-        adapt(plant, s, node, linear, rows)
-    if s.tangent > 0:
-        if not apply_tangent(plant, s, node, linear, rows.dx, t_s):
-            return -1
-    elif not apply_full(plant, force, node, rows.dx, t_s):
-        return -1
-    return verdict if finite(node.q) and finite(node.qd) else -1
+        adapt(a)
+    ok = apply_tangent(c, s, t_s) if s.tangent > 0 else apply_full(c, t_s)
+    write_state(c.plant, node, node.x)
+    return verdict if ok and finite(node.q) and finite(node.qd) else LOST
+
+
+@merged
+def renew_ekf(a: EkfArrays, t_s: float, lost: bool) -> bool:
+    """See `common.renew_node`."""
+    return renew_node(a.c, t_s, lost)
 
 
 @njit
-def run_ekf(
-    plant: Plant,
-    force: Any,
-    s: EkfSetting,
-    sensors: SensorTable,
-    readings: Array,
-    first: int,
-    end: int,
-    node: Node,
-    linear: Linear,
-    rows: Rows,
-    t_s: float,
-    h: float,
-    out_x: Array,
-    out_P: Array,
-    out_F: Array,
-    out_prior: Array,
-    out_P_prior: Array,
-) -> int:
-    """All steps of a grid inside the kernel: readings (steps, m), NaN where none came.
-
-    Outputs x (steps, N) and P (steps, N, N) after each correction; F, prior x and prior P are kept for smoothing when
-    their arrays are as long. Returns the steps done, fewer when the state was lost. With `end` > 0 only the correction
-    by rows first…end, readings (1, end − first), is done and its verdict returned: one entry compiles once.
-    """
-    steps, m = len(readings), len(readings[0])
-    last = end if end > 0 else m
-    for k in range(steps):
-        now = t_s + k * h
-        if end == 0 and not predict_ekf(plant, force, s, node, linear, rows, now, h):
-            return k
-        if len(out_F) == steps:
-            keep_prior(plant, node, linear, out_F[k], out_prior[k], out_P_prior[k])
-        some = False
-        for i in range(m):
-            some = some or readings[k, i] == readings[k, i]
-        if some or end > 0:
-            code = correct_ekf(plant, force, s, sensors, first, last, readings[k], node, linear, rows, now + h)
-            if end > 0:
-                return code
-            if code < 0:
-                return k
-        write_state(plant, node, out_x[k])
-        for i in range(len(node.P)):
-            for j in range(len(node.P)):
-                out_P[k, i, j] = node.P[i, j]
-    return steps
-
-
-@inner
-def write_state(plant: Plant, node: Node, x: Array) -> None:
-    """x = [z, zd, θ] of the node."""
-    z, f = plant.work.independent, len(plant.work.independent)
-    for k in range(f):
-        x[k] = node.q[z[k]]
-        x[f + k] = node.qd[z[k]]
-    for k in range(len(node.theta)):
-        x[2 * f + k] = node.theta[k]
-
-
-@merged
-def keep_prior(plant: Plant, node: Node, linear: Linear, F: Array, x: Array, P: Array) -> None:
-    """What a smoother needs of a prediction: its F, and the state and covariance before any reading."""
-    for i in range(len(node.P)):
-        for j in range(len(node.P)):
-            F[i, j] = linear.F[i, j]
-            P[i, j] = node.P[i, j]
-    write_state(plant, node, x)
+def run_ekf(a: EkfArrays, core: Core, events: Events, out: Output, until: int) -> int:
+    """The loop over readings, with these three."""
+    return loop(a, predict_ekf, correct_ekf, renew_ekf, core, events, out, until)

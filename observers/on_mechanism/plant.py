@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hodograph.core.frames import Array
-from hodograph.multibody.model.algebra import Affine
-from hodograph.multibody.steps.augmented_kernels import augmented_step
+from hodograph.multibody.forces.rolling_kernels import commit
 from hodograph.multibody.model.constraint_kernels import choose_branches
+from hodograph.multibody.model.linear_kernels import mass_times
+from hodograph.multibody.model.tables import Index, Tables, Work
 from hodograph.multibody.motion.derivative_kernels import acceleration_derivatives
 from hodograph.multibody.motion.dynamics_kernels import (
     complete,
@@ -29,14 +30,11 @@ from hodograph.multibody.motion.dynamics_kernels import (
     saddle,
     velocity_problem,
 )
-from hodograph.multibody.model.linear_kernels import mass_times
-from hodograph.multibody.forces.rolling_kernels import commit
-from hodograph.multibody.model.tables import Index, Tables, Work
+from hodograph.multibody.steps.augmented_kernels import augmented_step
 from hodograph.numerics.compiling import inner, merged
 from hodograph.numerics.dense import multiply
 from hodograph.observers.memory import Room
 from hodograph.sensors.kernels import Forms, add_gradient, affine
-from hodograph.sensors.table import make_forms
 
 if TYPE_CHECKING:
     from hodograph.observers.on_mechanism.problem import Problem
@@ -118,12 +116,12 @@ class Linear(NamedTuple):
 def make_unknowns(problem: Problem) -> Unknowns:
     """The disturbances of a problem as the kernels walk them; entries of tables show what stands there."""
     model, disturbances = problem.model, problem.uncertainty.disturbances
-    d, nowhere = len(disturbances), (Affine(0.0),)
+    d = len(disturbances)
     return Unknowns(
         kind=np.array([one.kind for one in disturbances], dtype=np.uint32),
         columns=np.array([one.column or (0.0,) * model.n for one in disturbances]).reshape(d, model.n),
-        place=make_forms([one.place or nowhere for one in disturbances]),
-        axis=make_forms([one.axis or nowhere for one in disturbances]),
+        place=problem.forms([one.place for one in disturbances]),
+        axis=problem.forms([one.axis for one in disturbances]),
         entry=np.array([one.entry for one in disturbances], dtype=np.uint32).reshape(d, 3),
         nominal=np.zeros(d),
         rows=np.array([problem.rows_of(one) for one in disturbances], dtype=np.uint32).reshape(d, 2),
@@ -169,7 +167,7 @@ def make_plant(problem: Problem, room: Room, fixed_point_tolerance: float) -> Pl
         noise_zdd=np.full(len(model.independent), problem.uncertainty.density_zdd),
         noise_theta=room.array(unknowns.density),
         explicit=np.array([fixed_point_tolerance, 100.0]),
-        augmented=problem.newton_options(),
+        augmented=problem.newton.newton(),
         penalty=tables.factor.penalty,
     )
 
@@ -207,7 +205,8 @@ def make_linear(problem: Problem, room: Room, *, kept: bool = False) -> Linear:
     return Linear(
         null=array(f, n), velocity=array(f, n), by_z=array(f, n), by_zd=array(f, n), by_theta=array(d, n),
         mass=np.zeros((f, f)), A=np.zeros((N, N)), F=np.zeros((N, N)), Q=room.zeros(N, N), T=np.zeros((N, N)),
-        zeros=np.zeros(max(n, 2)), change=np.zeros(n), spare_qdd=np.zeros(n), spare_multiplier=np.zeros(problem.model.rows),
+        zeros=np.zeros(max(n, 2)), change=np.zeros(n), spare_qdd=np.zeros(n),
+        spare_multiplier=np.zeros(problem.model.rows),
     )  # fmt: skip
 
 
@@ -342,9 +341,7 @@ def end_step(plant: Plant, node: Node, h: float) -> None:
 
 
 @inner
-def step(
-    plant: Plant, integrator: int, node: Node, t_s: float, h: float, change: Array, cost: Array
-) -> bool:
+def step(plant: Plant, integrator: int, node: Node, t_s: float, h: float, change: Array, cost: Array) -> bool:
     """Advance q, qd, qdd, θ by h."""
     begin_step(plant, node, h)
     ok = True

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from hodograph.observers.kernels import plant as kernels
+from hodograph.observers.on_mechanism import plant as kernels
+from hodograph.observers.on_mechanism.uncertainty import GRAVITY_ERROR, Disturbance, Kind
 from hodograph.observers.on_mechanism.unscented import Weights
 
 
@@ -17,10 +19,10 @@ class Steps(IntEnum):
     INDEX3 = kernels.INDEX3  # index-3 augmented Lagrangian with projections
 
 
-class Transition(IntEnum):
+class TransitionMatrix(IntEnum):
     """Which F propagates the covariance."""
 
-    CONSTANT = kernels.CONSTANT  # [I, hI; 0, I] of seed 002, eq. 3.81
+    CONSTANT = kernels.CONSTANT  # [I, hI; 0, I] Sanjurjo 2016, 3.81
     FIRST_ORDER = kernels.FIRST_ORDER  # exact acceleration derivatives, first order in h
     EXACT = kernels.EXACT  # the same to second order
 
@@ -36,7 +38,7 @@ class Ekf:
     """
 
     steps: Steps
-    transition: Transition
+    transition: TransitionMatrix
     tangent: bool = False
     acceleration_error: bool = False
     adaptive: bool = False
@@ -97,13 +99,13 @@ class Dependent:
 Recipe = Ekf | Ukf | Cekf | PublishedCekf | Dependent
 
 RECIPES: dict[str, Recipe] = {
-    "dekf": Ekf(Steps.EULER, Transition.CONSTANT),
-    "dekf_ej": Ekf(Steps.EULER, Transition.FIRST_ORDER),
-    "error_ekf": Ekf(Steps.INDEX3, Transition.CONSTANT, tangent=True),
-    "error_ekf_ej": Ekf(Steps.INDEX3, Transition.FIRST_ORDER, tangent=True),
-    "error_ekf_fe": Ekf(Steps.INDEX3, Transition.FIRST_ORDER, tangent=True, acceleration_error=True),
+    "dekf": Ekf(Steps.EULER, TransitionMatrix.CONSTANT),
+    "dekf_ej": Ekf(Steps.EULER, TransitionMatrix.FIRST_ORDER),
+    "error_ekf": Ekf(Steps.INDEX3, TransitionMatrix.CONSTANT, tangent=True),
+    "error_ekf_ej": Ekf(Steps.INDEX3, TransitionMatrix.FIRST_ORDER, tangent=True),
+    "error_ekf_fe": Ekf(Steps.INDEX3, TransitionMatrix.FIRST_ORDER, tangent=True, acceleration_error=True),
     "error_ekf_adaptive": Ekf(
-        Steps.INDEX3, Transition.FIRST_ORDER, tangent=True, acceleration_error=True, adaptive=True
+        Steps.INDEX3, TransitionMatrix.FIRST_ORDER, tangent=True, acceleration_error=True, adaptive=True
     ),
     "cekf": Cekf(),
     "sckf": Dependent(),
@@ -111,9 +113,43 @@ RECIPES: dict[str, Recipe] = {
     "ukf_fe": Ukf(Steps.EULER),
     "ukf_tr": Ukf(Steps.TRAPEZOIDAL),
     "srukf": Ukf(Steps.TRAPEZOIDAL, square_root=True),
-    "force_ekf": Ekf(Steps.TRAPEZOIDAL, Transition.EXACT),
-    "shaping_ekf": Ekf(Steps.TRAPEZOIDAL, Transition.EXACT),
-    "gravity_ekf": Ekf(Steps.TRAPEZOIDAL, Transition.EXACT),
+    "force_ekf": Ekf(Steps.TRAPEZOIDAL, TransitionMatrix.EXACT),
+    "shaping_ekf": Ekf(Steps.TRAPEZOIDAL, TransitionMatrix.EXACT),
+    "gravity_ekf": Ekf(Steps.TRAPEZOIDAL, TransitionMatrix.EXACT),
     "gravity_ukf": Ukf(Steps.TRAPEZOIDAL),
 }
 """Observers by the names that `hodograph bench linkages` uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What a name says is estimated, and how a problem is given it."""
+
+    what: str
+    how: str
+    kept_by: Callable[[Disturbance], bool]
+
+
+def _is_force(one: Disturbance) -> bool:
+    return one.kind <= Kind.BODY_FORCE
+
+
+_FORCE = Promise("an unknown force", "unknown_force(model, density, std)", _is_force)
+_GRAVITY = Promise(
+    "the strength of gravity",
+    "(gravity_error(model, density, std_mps2),)",
+    lambda one: one.name == GRAVITY_ERROR,
+)
+PROMISES: dict[str, Promise] = {
+    "force_ekf": _FORCE,
+    "shaping_ekf": Promise(
+        "a force that returns to zero",
+        "unknown_force(model, density, std, time_constant_s)",
+        lambda one: _is_force(one) and one.time_constant_s is not None,
+    ),
+    "gravity_ekf": _GRAVITY,
+    "gravity_ukf": _GRAVITY,
+    "error_ekf_fe": _FORCE,
+    "error_ekf_adaptive": _FORCE,
+}
+"""Names that say what is estimated beside the state; without it they would silently be something else."""

@@ -2,25 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from hodograph.core.frames import Array
 from hodograph.numerics.compiling import inner, merged, njit
 from hodograph.numerics.dense import cholesky, finite, tidy
 from hodograph.numerics.verdicts import USED
+from hodograph.observers.filter import Filter
+from hodograph.observers.loop import LOST, Core, Events, Output, loop
+from hodograph.observers.memory import Room
+from hodograph.observers.on_mechanism.common import (
+    FIXED_POINT_TOLERANCE,
+    Common,
+    make_common,
+    needs_accelerations,
+    renew_node,
+    sensed,
+    take_input,
+    variance,
+    vital_of,
+)
 from hodograph.observers.on_mechanism.counts import FAILED_STEPS
-from hodograph.observers.on_mechanism.ekf import Rows, keep_prior, write_state
 from hodograph.observers.on_mechanism.plant import (
+    INDEX3,
     TRAPEZOIDAL,
-    Linear,
     Node,
     Plant,
     accelerate,
+    arrive,
+    carry_inputs,
     linearise,
+    own,
     process_noise,
     process_noise_exact,
     rest,
     step,
+    write_state,
 )
 from hodograph.observers.on_mechanism.unscented import (
     Points,
@@ -30,10 +49,18 @@ from hodograph.observers.on_mechanism.unscented import (
     covariance_of,
     deviations,
     draw,
+    make_points,
     mean_about_first,
     square_root,
 )
-from hodograph.sensors.kernels import ACCELERATION, SensorTable, difference, measure
+from hodograph.sensors.kernels import difference
+
+if TYPE_CHECKING:
+    from hodograph.observers.on_mechanism.problem import Problem
+    from hodograph.observers.on_mechanism.recipes import Ukf
+
+STEP_BEGIN = 16
+"""Row of the stages where the trapezoidal rule keeps the accelerations that its step began with."""
 
 
 class UkfSetting(NamedTuple):
@@ -42,7 +69,6 @@ class UkfSetting(NamedTuple):
     integrator: int
     reuse: int  # 1: measure with the propagated points, which lack the plant noise (as published)
     square_root: int  # 1: keep the factor of P, never P itself
-    gate: float
     weights: Weights
 
 
@@ -53,6 +79,41 @@ class Swarm(NamedTuple):
     qd: Array
     qdd: Array
     probe: Node
+
+
+class UkfArrays(NamedTuple):
+    """All that a UKF works on."""
+
+    c: Common
+    setting: UkfSetting
+    points: Points
+    swarm: Swarm
+
+
+def make_ukf(problem: Problem, recipe: Ukf, gate: float, room: Room) -> Filter:
+    """A UKF of a recipe."""
+    c = make_common(problem, gate, room)
+    size, vital = problem.size, vital_of(c)
+    setting = UkfSetting(
+        integrator=int(recipe.steps),
+        reuse=int(recipe.reuse),
+        square_root=int(recipe.square_root),
+        weights=recipe.weights(size),
+    )
+    # weights of 1/α² magnify what the fixed-point iteration leaves: points that lie close need it done to the end
+    c.plant.explicit[0] = max(FIXED_POINT_TOLERANCE * recipe.alpha**2, 1e-13)
+    probe = own(c.node)
+    if setting.integrator != INDEX3:  # the reactions of the points serve nobody else
+        probe = probe._replace(multiplier=np.zeros(0))
+    many = np.zeros((2 * size + 1, problem.model.n))
+    points = make_points(size, len(problem.sensors.rows))
+    if recipe.reuse:  # the next correction measures with the points of the last prediction
+        swarm = Swarm(q=room.array(many), qd=room.array(many), qdd=room.array(many), probe=probe)
+        points = points._replace(X=room.array(points.X))
+    else:
+        swarm = Swarm(q=many.copy(), qd=many.copy(), qdd=many.copy(), probe=probe)
+    arrays = UkfArrays(c, setting, points, swarm)
+    return Filter(arrays, run_ukf, x=c.node.x, P=c.node.P, F=c.linear.F, counts=c.node.counts, vital=vital)
 
 
 @inner
@@ -102,24 +163,15 @@ def regress(p: Points, w: Weights, L: Array, F: Array) -> None:
 
 
 @merged
-def predict_ukf(
-    plant: Plant,
-    force: Any,
-    s: UkfSetting,
-    node: Node,
-    linear: Linear,
-    rows: Rows,
-    p: Points,
-    swarm: Swarm,
-    t_s: float,
-    h: float,
-) -> bool:
+def predict_ukf(a: UkfArrays, t_s: float, h: float) -> bool:
     """Every point one step ahead; mean, covariance (or its factor) and the plant noise. Leaves F in `linear`."""
-    n = len(node.P)
+    c, s, p, swarm = a.c, a.setting, a.points, a.swarm
+    plant, node, linear, n = c.plant, c.node, c.linear, len(c.node.P)
+    carry_inputs(plant, h)
     if s.square_root == 0 and not tidy(node.P, node.L, node.counts):
         return False
     if len(node.theta) > 0:  # the noise of disturbances reaches z and zd within the step
-        linearise(plant, force, node, t_s, linear)
+        linearise(plant, node, t_s, linear)
         process_noise_exact(plant, h, linear)
     else:
         process_noise(plant, h, linear)
@@ -130,8 +182,8 @@ def predict_ukf(
     for i in range(2 * n + 1):
         ok = place(plant, node, swarm.probe, p.T[i], t_s)
         if ok:
-            accelerate(plant, force, swarm.probe, t_s)
-            ok = step(plant, force, s.integrator, swarm.probe, t_s, h, linear.change, rows.cost)
+            accelerate(plant, swarm.probe, t_s)
+            ok = step(plant, s.integrator, swarm.probe, t_s, h, linear.change, c.rows.cost)
         if not ok:
             node.counts[FAILED_STEPS] += 1.0
             return False
@@ -139,7 +191,7 @@ def predict_ukf(
         keep(swarm.probe, swarm, i)
         if i == 0 and s.integrator == TRAPEZOIDAL:  # the other points go much as the first did
             for j in range(len(node.q)):
-                linear.change[j] = swarm.probe.qdd[j] - plant.work.stage[16, j]
+                linear.change[j] = swarm.probe.qdd[j] - plant.work.stage[STEP_BEGIN, j]
     mean_about_first(p.X, s.weights, p.x)
     deviations(p.X, p.x, p.T)
     regress(p, s.weights, node.L, linear.F)
@@ -157,7 +209,9 @@ def predict_ukf(
                 node.P[i, j] += linear.Q[i, j]
     for j in range(len(node.q)):
         node.q[j], node.qd[j], node.qdd[j] = swarm.q[0, j], swarm.qd[0, j], swarm.qdd[0, j]
-    return put_mean(plant, node, p.x, t_s + h)
+    ok = put_mean(plant, node, p.x, t_s + h)
+    arrive(plant, node, t_s + h)
+    return ok
 
 
 @inner
@@ -173,39 +227,28 @@ def from_factor(L: Array, P: Array) -> None:
 
 
 @merged
-def correct_ukf(
-    plant: Plant,
-    force: Any,
-    s: UkfSetting,
-    sensors: SensorTable,
-    first: int,
-    end: int,
-    values: Array,
-    node: Node,
-    rows: Rows,
-    p: Points,
-    swarm: Swarm,
-    t_s: float,
-) -> int:
-    """One reading through all points; returns the verdict, −1 when the state is lost."""
-    n, m = len(node.P), end - first
-    accelerations = False
-    for i in range(first, end):
-        accelerations = accelerations or sensors.kind[i] == ACCELERATION
+def correct_ukf(a: UkfArrays, first: int, values: Array, var: Array, tau: float, t_s: float) -> int:
+    """One reading through all points; rows beyond the sensors' are inputs."""
+    c, s, p, swarm = a.c, a.setting, a.points, a.swarm
+    plant, node, rows, n, m = c.plant, c.node, c.rows, len(c.node.P), len(values)
+    if first >= len(c.sensors.kind):
+        return take_input(plant, first - len(c.sensors.kind), values, tau)
+    accelerations = needs_accelerations(c.sensors, first, first + m)
     write_state(plant, node, p.x)
     if s.reuse == 0:
         if s.square_root == 0 and not tidy(node.P, node.L, node.counts):
-            return -1
+            return LOST
         draw(p.x, node.L, s.weights.spread, p.X)
         for i in range(2 * n + 1):
             if not place(plant, node, swarm.probe, p.X[i], t_s):
-                return -1
-            if accelerations:
-                accelerate(plant, force, swarm.probe, t_s)
+                return LOST
+            if accelerations or tau != 0.0:
+                accelerate(plant, swarm.probe, t_s)
             keep(swarm.probe, swarm, i)
+    f = len(plant.work.independent)
     for i in range(2 * n + 1):
         for r in range(m):
-            p.Z[i, r] = measure(sensors, first + r, swarm.q[i], swarm.qd[i], swarm.qdd[i])
+            p.Z[i, r] = sensed(c, first + r, swarm.q[i], swarm.qd[i], swarm.qdd[i], p.X[i, 2 * f :], tau)
     Z, z, U, Y, C = p.Z[:, :m], p.z[:m], p.U[:, :m], p.Y[:m, :m], p.C[:m]
     mean_about_first(Z, s.weights, z)
     deviations(p.X, p.x, p.T)
@@ -213,68 +256,34 @@ def correct_ukf(
     covariance_of(U, s.weights, Y)
     covariance(U, p.T, s.weights, C)
     for r in range(m):
-        Y[r, r] += sensors.var[first + r]
-        z[r] = difference(sensors, first + r, values[r], z[r])
+        Y[r, r] += variance(c, first + r, var[r])
+        z[r] = difference(c.sensors, first + r, values[r], z[r])
         rows.innovation[first + r] = values[r] - values[r]
-    part = Points(p.X, Z, p.x, z, p.D, Y, C, p.K, p.T, U)
+    part = Points(X=p.X, Z=Z, x=p.x, z=z, D=p.D, Y=Y, C=C, K=p.K, T=p.T, U=U)
     verdict = condition(
-        part, z, values, s.gate, s.square_root, node.L if s.square_root == 1 else node.P, node.counts,
-        rows.innovation[first:end], rows.innovation_var[first:end],
+        part, z, values, c.gate, s.square_root, node.L if s.square_root == 1 else node.P, node.counts,
+        rows.innovation[first : first + m], rows.innovation_var[first : first + m],
     )  # fmt: skip
     if verdict != USED:
         return verdict
     if s.square_root == 1:
         from_factor(node.L, node.P)
     elif not tidy(node.P, node.L, node.counts):
-        return -1
+        return LOST
     if not (finite(p.x) and put_mean(plant, node, p.x, t_s)):
-        return -1
-    accelerate(plant, force, node, t_s)
+        return LOST
+    accelerate(plant, node, t_s)
+    write_state(plant, node, node.x)
     return verdict
 
 
+@merged
+def renew_ukf(a: UkfArrays, t_s: float, lost: bool) -> bool:
+    """See `common.renew_node`."""
+    return renew_node(a.c, t_s, lost)
+
+
 @njit
-def run_ukf(
-    plant: Plant,
-    force: Any,
-    s: UkfSetting,
-    sensors: SensorTable,
-    readings: Array,
-    first: int,
-    end: int,
-    node: Node,
-    linear: Linear,
-    rows: Rows,
-    p: Points,
-    swarm: Swarm,
-    t_s: float,
-    h: float,
-    out_x: Array,
-    out_P: Array,
-    out_F: Array,
-    out_prior: Array,
-    out_P_prior: Array,
-) -> int:
-    """All steps of a grid inside the kernel, or one correction, as `run_ekf`."""
-    steps, m = len(readings), len(readings[0])
-    last = end if end > 0 else m
-    for k in range(steps):
-        now = t_s + k * h
-        if end == 0 and not predict_ukf(plant, force, s, node, linear, rows, p, swarm, now, h):
-            return k
-        if len(out_F) == steps:
-            keep_prior(plant, node, linear, out_F[k], out_prior[k], out_P_prior[k])
-        some = False
-        for i in range(m):
-            some = some or readings[k, i] == readings[k, i]
-        if some or end > 0:
-            code = correct_ukf(plant, force, s, sensors, first, last, readings[k], node, rows, p, swarm, now + h)
-            if end > 0:
-                return code
-            if code < 0:
-                return k
-        write_state(plant, node, out_x[k])
-        for i in range(len(node.P)):
-            for j in range(len(node.P)):
-                out_P[k, i, j] = node.P[i, j]
-    return steps
+def run_ukf(a: UkfArrays, core: Core, events: Events, out: Output, until: int) -> int:
+    """The loop over readings, with these three."""
+    return loop(a, predict_ukf, correct_ukf, renew_ukf, core, events, out, until)

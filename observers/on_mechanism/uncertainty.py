@@ -1,4 +1,4 @@
-"""A mechanism with its uncertainty: what every observer on a mechanism starts from."""
+"""How wrong a model may be: the noise of its accelerations, the spread at the start, and what is not known of it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ import numpy as np
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.core.layout import StateLayout
-from hodograph.multibody.model.build import Model, State, build
-from hodograph.multibody.model.algebra import Place
-from hodograph.multibody.forces.columns import ROAD_COLUMNS, TYRE_COLUMNS
+from hodograph.multibody.forces.columns import ROAD_HEIGHT, TYRE_FRICTION
+from hodograph.multibody.model.algebra import Affine, Place
+from hodograph.multibody.model.build import Model, build
+from hodograph.multibody.model.mechanism import CoordinateSpring
 from hodograph.observers.on_mechanism import plant as kernels
 from hodograph.sensors.on_mechanism import body_direction
+
+GRAVITY_ERROR = "gravity_error_mps2"
+NOWHERE: Place = (Affine(0.0),)
 
 
 class Kind(IntEnum):
@@ -43,18 +47,19 @@ class Disturbance:
     std: float
     time_constant_s: float | None = None
     kind: Kind = Kind.FORCE
-    place: Place = ()
-    axis: Place = ()
+    place: Place = NOWHERE
+    axis: Place = NOWHERE
     entry: tuple[int, int, int] = (0, 0, 0)
     stream: str = ""
     channel: str | None = None
 
 
-def body_force(
-    model: Model, at: str, body: str, axis: tuple[float, ...], *, density: float, std: float
-) -> Disturbance:
+def body_force(model: Model, at: str, body: str, axis: tuple[float, ...], *, density: float, std: float) -> Disturbance:
     """An unknown force (N) at a place, along an axis carried by a body (axes as of `sensors.Accelerometer`)."""
-    place, along = model.coordinates.place(at, "body_force"), body_direction(model.coordinates, body, axis, "body_force")
+    place, along = (
+        model.coordinates.place(at, "body_force"),
+        body_direction(model.coordinates, body, axis, "body_force"),
+    )
     return Disturbance(f"force_{body}_{at}_n", (), density, std, kind=Kind.BODY_FORCE, place=place, axis=along)
 
 
@@ -74,27 +79,26 @@ def sensor_latency(stream: str, *, density: float, std_s: float) -> Disturbance:
     return Disturbance(f"latency_{stream}_s", (), density, std_s, kind=Kind.LATENCY, stream=stream)
 
 
-def tyre_entry(wheel: int, column: str, *, density: float, std: float) -> Disturbance:
-    """An unknown error of a number of a wheel's tyre, e.g. its friction, in the unit of its column."""
-    return _entry(f"tyre_{wheel}_{column}", kernels.TYRES, wheel, TYRE_COLUMNS, column, density, std)
+def tyre_friction(wheel: int, *, density: float, std: float) -> Disturbance:
+    """An unknown error of the friction factor of a wheel's tyre."""
+    return _entry(f"friction_{wheel}", (kernels.TYRES, wheel, TYRE_FRICTION), density, std)
 
 
 def spring_stiffness(model: Model, name: str, *, density: float, std: float) -> Disturbance:
-    """An unknown error of the stiffness (N/m or N m/rad) of a named spring."""
-    table, row = model.spring_row(name)
-    number = kernels.SPRINGS if table == "springs" else kernels.COORDINATE_SPRINGS
-    return Disturbance(f"stiffness_{name}", (), density, std, kind=Kind.ENTRY, entry=(number, row, 0))
+    """An unknown error of the stiffness (N/m, N m/rad) of a named spring on a coordinate."""
+    springs = [key for key, force in model.mechanism.forces.items() if isinstance(force, CoordinateSpring)]
+    if name not in springs:
+        raise MechanismError(f"no coordinate spring {name}; there are {', '.join(springs) or 'none'}")
+    return _entry(f"stiffness_{name}", (kernels.COORDINATE_SPRINGS, springs.index(name), 0), density, std)
 
 
 def road_height(feature: int = 0, *, density: float, std_m: float) -> Disturbance:
     """An unknown error (m) of the height of a plane of the road."""
-    return _entry("road_height_m", kernels.ROAD, feature, ROAD_COLUMNS, "height_m", density, std_m)
+    return _entry("road_height_m", (kernels.ROAD, feature, ROAD_HEIGHT), density, std_m)
 
 
-def _entry(name: str, table: int, row: int, columns: Sequence[str], column: str, density: float, std: float) -> Disturbance:
-    if column not in columns:
-        raise ValueError(f"no column {column}; there are {', '.join(columns)}")
-    return Disturbance(name, (), density, std, kind=Kind.ENTRY, entry=(table, row, columns.index(column)))
+def _entry(name: str, entry: tuple[int, int, int], density: float, std: float) -> Disturbance:
+    return Disturbance(name, (), density, std, kind=Kind.ENTRY, entry=entry)
 
 
 def unknown_force(
@@ -149,7 +153,7 @@ def gravity_error(model: Model, density: float, std_mps2: float) -> Disturbance:
         raise MechanismError(f"{model.mechanism.name} has no gravity whose error could be estimated")
     heavier = build(replace(model.mechanism, gravity_mps2=tuple(2.0 * down)))
     column = (heavier.tables.loads.steady - model.tables.loads.steady) / strength
-    return Disturbance("gravity_error_mps2", tuple(map(float, column)), density, std_mps2)
+    return Disturbance(GRAVITY_ERROR, tuple(map(float, column)), density, std_mps2)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,12 @@ about the first point, so large negative centre weights do no harm. Points are r
 from __future__ import annotations
 
 from math import log
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
 
 from hodograph.core.frames import Array
-from hodograph.numerics.compiling import inner, njit
-from hodograph.numerics.dense import tidy
+from hodograph.numerics.compiling import inner
 from hodograph.numerics.verdicts import GATED, INVALID, USED
 from hodograph.observers.on_mechanism.counts import GATED_ROWS, LAST_NIS, LOG_LIKELIHOOD, NIS_ROWS, NIS_SUM
 
@@ -250,83 +251,10 @@ def square_root(T: Array, w: Weights, noise: Array, D: Array, L: Array) -> None:
     triangularise(D, points + n, L)
 
 
-@njit
-def generic_predict(
-    f: Any, parameters: Array, dt_s: float, w: Weights, p: Points, x: Array, P: Array, L: Array, Q: Array, counts: Array
-) -> bool:
-    """UKF prediction of any plant: f(dt_s, x, parameters, out) is compiled (`plant_function`)."""
-    if not tidy(P, L, counts):
-        return False
-    draw(x, L, w.spread, p.T)
-    for i in range(len(p.T)):
-        f(dt_s, p.T[i], parameters, p.X[i])
-    mean_about_first(p.X, w, x)
-    deviations(p.X, x, p.T)
-    covariance_of(p.T, w, P)
-    for i in range(len(x)):
-        for j in range(len(x)):
-            P[i, j] += Q[i, j]
-    return True
-
-
-@njit
-def generic_correct(
-    h: Any,
-    parameters: Array,
-    w: Weights,
-    p: Points,
-    x: Array,
-    P: Array,
-    L: Array,
-    values: Array,
-    var: Array,
-    gate: float,
-    innovation: Array,
-    innovation_var: Array,
-    counts: Array,
-) -> int:
-    """UKF correction: points redrawn from (x, P), every one through h(0, x, parameters, out)."""
-    if not tidy(P, L, counts):
-        return -1
-    draw(x, L, w.spread, p.X)
-    for i in range(len(p.X)):
-        h(0.0, p.X[i], parameters, p.Z[i])
-    mean_about_first(p.Z, w, p.z)
-    deviations(p.X, x, p.T)
-    deviations(p.Z, p.z, p.U)
-    covariance_of(p.U, w, p.Y)
-    covariance(p.U, p.T, w, p.C)
-    for i in range(len(values)):
-        p.Y[i, i] += var[i]
-        p.z[i] = values[i] - p.z[i]
-    for j in range(len(x)):
-        p.x[j] = x[j]
-    verdict = condition(p, p.z, values, gate, 0, P, counts, innovation, innovation_var)
-    for j in range(len(x)):
-        x[j] = p.x[j]
-    return verdict
-
-
-@njit
-def generic_cycle(
-    f: Any,
-    h: Any,
-    parameters: Array,
-    dt_s: float,
-    w: Weights,
-    p: Points,
-    x: Array,
-    P: Array,
-    L: Array,
-    Q: Array,
-    values: Array,
-    var: Array,
-    gate: float,
-    innovation: Array,
-    innovation_var: Array,
-    counts: Array,
-) -> int:
-    """Prediction and correction in one call: handing the arrays over costs as much as half of the mathematics."""
-    if not generic_predict(f, parameters, dt_s, w, p, x, P, L, Q, counts):
-        return -1
-    return generic_correct(h, parameters, w, p, x, P, L, values, var, gate, innovation, innovation_var, counts)
+def make_points(size: int, m: int) -> Points:
+    """Buffers for a state of `size` and m rows."""
+    k = 2 * size + 1
+    return Points(
+        X=np.zeros((k, size)), Z=np.zeros((k, m)), x=np.zeros(size), z=np.zeros(m), D=np.zeros((k + size, size)),
+        Y=np.zeros((m, m)), C=np.zeros((m, size)), K=np.zeros(size), T=np.zeros((k, size)), U=np.zeros((k, m)),
+    )  # fmt: skip

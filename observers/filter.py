@@ -1,0 +1,30 @@
+"""What a family of filters makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from hodograph.core.frames import Array
+
+if TYPE_CHECKING:
+    from hodograph.observers.loop import Core, Events, Output
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What a family makes: the tuple of arrays its functions work on, and the compiled entry run(f, core, events, …).
+
+    `x`, `P`, `F`, `counts` are the arrays the loop needs; `vital` is how much of the memory, from its beginning, must
+    be finite. `traced`: F belongs to the last prediction, so a smoother can go back over it.
+    """
+
+    arrays: Any
+    run: Callable[[Any, Core, Events, Output, int], int]
+    x: Array
+    P: Array
+    F: Array
+    counts: Array
+    vital: int
+    traced: bool = True
