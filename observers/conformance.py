@@ -20,8 +20,14 @@ from hodograph.multibody.model.build import Model, build
 from hodograph.multibody.model.mechanism import Angle, Bar, Linear, Mechanism, Particle, Point
 from hodograph.multibody.motion.derivatives import sensitivity
 from hodograph.multibody.motion.kinematics import from_independent, mass_matrix
-from hodograph.observers.on_mechanism.mechanism import Problem
-from hodograph.observers.on_mechanism.uncertainty import Disturbance, Uncertainty, gravity_error, unknown_force
+from hodograph.observers.on_mechanism.problem import Problem
+from hodograph.observers.on_mechanism.uncertainty import (
+    GRAVITY_ERROR,
+    Disturbance,
+    Uncertainty,
+    gravity_error,
+    unknown_force,
+)
 from hodograph.observers.protocol import Observer
 from hodograph.sensors import Encoder, Quality, RateEncoder, mount
 
@@ -88,7 +94,27 @@ def stepwise_rail() -> LinearCase:
     return replace(case, Q=np.diag([0.0, 0.0, STEPWISE_VAR]))
 
 
-def rotor(*, true_x0: tuple[float, float] = (3.1, 3.0), stepwise: bool = False) -> LinearCase:
+def no_unknown(model: Model) -> tuple[Disturbance, ...]:
+    """Nothing but the state is estimated."""
+    return ()
+
+
+def wandering_force(model: Model, time_constant_s: float | None = None) -> tuple[Disturbance, ...]:
+    """The unknown force of `pushed_rail`, on any model."""
+    return unknown_force(model, FORCE_DENSITY, FORCE_STD, time_constant_s)
+
+
+def idle_gravity(model: Model) -> tuple[Disturbance, ...]:
+    """Gravity along the axis of a rotor: its error is estimated, and moves nothing."""
+    return (Disturbance(GRAVITY_ERROR, (0.0,) * model.n, FORCE_DENSITY, FORCE_STD),)
+
+
+def rotor(
+    *,
+    true_x0: tuple[float, float] = (3.1, 3.0),
+    stepwise: bool = False,
+    unknown: Callable[[Model], tuple[Disturbance, ...]] = no_unknown,
+) -> LinearCase:
     """A bar turning about a pivot; its encoder only knows the angle modulo one turn.
 
     With `stepwise` its acceleration error wanders from step to step, as in `stepwise_rail`.
@@ -99,7 +125,7 @@ def rotor(*, true_x0: tuple[float, float] = (3.1, 3.0), stepwise: bool = False) 
         {"bar": Bar(("A", "P"), 3.0, 1.0)}, angles={"phi": Angle("A>P", initial_rad=true_x0[0])}, independent=("phi",),
     )  # fmt: skip
     if not stepwise:
-        return _case(mechanism, "phi", true_x0, wraps=True)
+        return _case(mechanism, "phi", true_x0, unknown(build(mechanism)), wraps=True)
     case = _case(mechanism, "phi", true_x0, unknown_force(build(mechanism), STEPWISE_VAR, FORCE_STD), wraps=True)
     return replace(case, Q=np.diag([0.0, 0.0, STEPWISE_VAR]))
 

@@ -24,7 +24,7 @@ from hodograph.numerics.compiling import merged, njit
 from hodograph.numerics.verdicts import GATED, INVALID, STALE, USED
 
 LOST, NOTED = -1, -2
-"""What `correct` may say beside a verdict: the state is lost; an input of the model was taken (USED, but no reading)."""
+"""What `correct` may say beside a verdict: the state is lost; an input of the model was taken, which is no reading."""
 
 STEP, COASTING, DOUBT, BROKEN, FAILED, BOOK = 0, 1, 2, 3, 4, 5
 """Entries of the book: node now, 1 while the state stands still, node from which the estimate is valid again, last node
@@ -285,7 +285,7 @@ def loop(f: Any, predict: Any, correct: Any, renew: Any, core: Core, events: Eve
                     copied(core.before, core.memory)
                 if verdict == USED:
                     heard(core, events.stream[done], k)
-                elif (verdict == GATED or verdict == LOST) and not strict:
+                elif verdict in (GATED, LOST) and not strict:
                     factor = refused(core, events.stream[done], k)
                     if not sane(core):
                         factor = -1.0
@@ -298,10 +298,10 @@ def loop(f: Any, predict: Any, correct: Any, renew: Any, core: Core, events: Eve
             book[COASTING] = 1.0 if moved or stood else 0.0
         elif factor > 0.0:
             widen(core, k, factor)
-        if factor != 0.0 or (moved and stood):
-            if not renew(f, grid.t0_s + k * grid.step_s, factor < 0.0):
-                from_start(core)
-                book[STEP], book[COASTING], book[DOUBT], book[BROKEN] = k, 1.0, k + core.limits.settle, k
+        anew = factor != 0.0 or (moved and stood)
+        if anew and not renew(f, grid.t0_s + k * grid.step_s, factor < 0.0):
+            from_start(core)
+            book[STEP], book[COASTING], book[DOUBT], book[BROKEN] = k, 1.0, k + core.limits.settle, k
         if moved:
             if factor == 0.0:
                 keep_prior(core, out, k)

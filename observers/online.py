@@ -50,7 +50,7 @@ class OnlineObserver:
     put in its place by rewinding, an older one is refused as STALE.
 
     A reading acts at the time of its sensor's own stamp where `clocks` has a clock for its stream, else at its arrival
-    less the latency of its stream. With a `lag_s` the last predictions are kept, and `lagged` is the fixed-lag smoother.
+    less the latency of its stream. With a `lag_s` the last predictions are kept for `lagged`, the fixed-lag smoother.
     """
 
     engine: Engine
@@ -185,8 +185,7 @@ class OnlineObserver:
         if t_ns <= newest_ns + AHEAD_NS:
             return True
         before, self._ahead_ns = self._ahead_ns, t_ns
-        agreed = before is not None and before - AHEAD_NS <= t_ns and t_ns - before < t_ns - newest_ns
-        agreed = agreed and abs(t_ns - before) < abs(before - newest_ns) if before is not None else False
+        agreed = before is not None and -AHEAD_NS <= t_ns - before < before - newest_ns
         if agreed:
             self._ahead_ns = None
         return agreed

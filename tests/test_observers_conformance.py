@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -30,17 +31,20 @@ from hodograph.observers.conformance import (
     check_equals_kalman,
     check_sequential_equals_batch,
     falling_rail,
+    idle_gravity,
     pushed_rail,
     rail,
     rotor,
     simulate,
     stepwise_rail,
+    wandering_force,
 )
 from hodograph.observers.on_mechanism.counts import NIS_ROWS, NIS_SUM
-from hodograph.observers.on_mechanism.mechanism import MechanismEngine, Problem, engine, observer
-from hodograph.observers.on_mechanism.uncertainty import Uncertainty
+from hodograph.observers.on_mechanism.mechanism import MechanismEngine, engine, observer
+from hodograph.observers.on_mechanism.problem import Problem
+from hodograph.observers.on_mechanism.recipes import PROMISES, RECIPES
+from hodograph.observers.on_mechanism.uncertainty import Uncertainty, unknown_force
 from hodograph.observers.protocol import Observer
-from hodograph.observers.on_mechanism.recipes import RECIPES
 from hodograph.sensors import Encoder, Gyroscope, Quality, RateEncoder, SensorGroup, mount
 
 CASES: dict[str, Case] = {
@@ -51,6 +55,14 @@ CASES: dict[str, Case] = {
     "error_ekf_fe": stepwise_rail,
     "error_ekf_adaptive": stepwise_rail,
 }
+ROTORS: dict[str, Case] = {
+    "force_ekf": partial(rotor, unknown=wandering_force),
+    "shaping_ekf": partial(rotor, unknown=partial(wandering_force, time_constant_s=0.5)),
+    "gravity_ekf": partial(rotor, unknown=idle_gravity),
+    "gravity_ukf": partial(rotor, unknown=idle_gravity),
+    "error_ekf_fe": partial(rotor, stepwise=True),
+    "error_ekf_adaptive": partial(rotor, stepwise=True),
+}
 NAMES = sorted(RECIPES)
 DISCRETE = [name for name in NAMES if name != "cekf"]
 # What cannot equal the Kalman filter to 1e-10, and why:
@@ -60,7 +72,7 @@ DISCRETE = [name for name in NAMES if name != "cekf"]
 TOLERANCES = {"cekf": 3e-2, "shaping_ekf": 1e-4}
 # A filter that adapts its noise to what it sees has no model to be consistent with: NEES is no promise of it.
 INCONSISTENT = {"error_ekf_adaptive"}
-PROMISES = [
+CHECKED = [
     (name, check) for name in NAMES for check in CHECKS if not (check is check_consistent and name in INCONSISTENT)
 ]
 
@@ -72,7 +84,7 @@ def maker(name: str) -> Make:
     return make
 
 
-@pytest.mark.parametrize(("name", "check"), PROMISES, ids=[f"{name}-{check.__name__}" for name, check in PROMISES])
+@pytest.mark.parametrize(("name", "check"), CHECKED, ids=[f"{name}-{check.__name__}" for name, check in CHECKED])
 def test_conforms(name: str, check: Callable[..., None]) -> None:
     case = CASES.get(name, rail)
     if check is check_equals_kalman:
@@ -83,7 +95,7 @@ def test_conforms(name: str, check: Callable[..., None]) -> None:
     elif check is check_consistent:
         check_consistent(maker(name), 100, case)
     elif check is check_angles:
-        check_angles(maker(name), partial(rotor, stepwise=name in ("error_ekf_fe", "error_ekf_adaptive")))
+        check_angles(maker(name), ROTORS.get(name, rotor))
     else:
         check(maker(name), case=case)
 
@@ -122,8 +134,16 @@ def test_every_discrete_filter_equals_filterpy(name: str) -> None:
 
 
 def test_an_acceleration_error_needs_a_disturbance_for_each_degree_of_freedom() -> None:
-    with pytest.raises(ValueError, match="needs 1 disturbances, got 0"):
-        observer(rail().problem, "error_ekf_fe")
+    problem = rail().problem
+    two = replace(problem.uncertainty, disturbances=2 * unknown_force(problem.model, 1.0, 1.0))
+    with pytest.raises(ValueError, match="needs 1 disturbances, got 2"):
+        MechanismEngine(replace(problem, uncertainty=two), RECIPES["error_ekf_fe"])
+
+
+@pytest.mark.parametrize("name", sorted(PROMISES))
+def test_an_observer_refuses_a_problem_without_what_its_name_promises(name: str) -> None:
+    with pytest.raises(ValueError, match=rf"{name} estimates .*: give the problem Uncertainty\(…, .*\("):
+        observer(rail().problem, name)
 
 
 def test_a_wrong_filter_does_not_conform() -> None:

@@ -14,9 +14,10 @@ from hodograph.core.reading import Verdict
 from hodograph.multibody.model.build import build
 from hodograph.multibody.model.mechanism import shipped_mechanism
 from hodograph.multibody.motion.kinematics import constraint_norms, from_independent
-from hodograph.observers.on_mechanism.mechanism import MechanismEngine, Problem, engine
-from hodograph.observers.on_mechanism.uncertainty import Uncertainty, gravity_error
+from hodograph.observers.on_mechanism.mechanism import MechanismEngine, engine
+from hodograph.observers.on_mechanism.problem import Problem
 from hodograph.observers.on_mechanism.recipes import RECIPES
+from hodograph.observers.on_mechanism.uncertainty import Uncertainty, gravity_error
 from hodograph.sensors import Accelerometer, Encoder, Gyroscope, Quality, mount
 
 NAMES = ("sckf", "diekf_pm")

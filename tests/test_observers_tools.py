@@ -21,10 +21,11 @@ from hodograph.multibody.motion.kinematics import from_independent
 from hodograph.multibody.steps.stepper import Stepper
 from hodograph.observers.conformance import DENSITY, POSITION_STD, RATE_STD, STEP_NS, pushed_rail, rail, simulate
 from hodograph.observers.families import make_points
-from hodograph.observers.on_mechanism.unscented import generic_cycle
-from hodograph.observers.on_mechanism.mechanism import MechanismEngine, Problem
-from hodograph.observers.on_mechanism.uncertainty import Uncertainty, gravity_error, unknown_point_forces
+from hodograph.observers.on_mechanism.mechanism import MechanismEngine
+from hodograph.observers.on_mechanism.problem import Problem
 from hodograph.observers.on_mechanism.recipes import RECIPES, Steps, Ukf
+from hodograph.observers.on_mechanism.uncertainty import Uncertainty, gravity_error, unknown_point_forces
+from hodograph.observers.on_mechanism.unscented import generic_cycle
 from hodograph.observers.tools import (
     grid_of,
     noise_from_standstill,

@@ -12,7 +12,8 @@ from hodograph.core.reading import Verdict
 from hodograph.multibody.model.build import Model, State, build
 from hodograph.multibody.model.mechanism import shipped_mechanism
 from hodograph.multibody.steps.stepper import Stepper
-from hodograph.observers.on_mechanism.mechanism import Problem, observer
+from hodograph.observers.on_mechanism.mechanism import observer
+from hodograph.observers.on_mechanism.problem import Problem
 from hodograph.observers.on_mechanism.uncertainty import Uncertainty
 from hodograph.sensors import Encoder, Gyroscope, Quality, SensorSet, due, ideal, mount, sample, simulate_readings
 

@@ -27,7 +27,8 @@ from hodograph.bench.linkages.config import (
 )
 from hodograph.bench.linkages.truth import noise_of, truth_of
 from hodograph.core.frames import Array
-from hodograph.observers.on_mechanism.mechanism import MechanismEngine, Problem, Run
+from hodograph.observers.on_mechanism.mechanism import MechanismEngine, Run
+from hodograph.observers.on_mechanism.problem import Problem
 from hodograph.observers.smoothing import smooth
 from hodograph.sensors import sample
 

@@ -17,7 +17,7 @@ from hodograph.core.errors import MechanismError, MissingExtraError
 from hodograph.core.frames import Array
 from hodograph.multibody.model.build import State
 from hodograph.multibody.motion.kinematics import from_independent
-from hodograph.observers.on_mechanism.mechanism import Problem
+from hodograph.observers.on_mechanism.problem import Problem
 from hodograph.observers.tools import observability, statistical_observability
 
 EVERY = 10  # steps between points of observability
