@@ -46,7 +46,7 @@ def _require_small_angles(part: Axle | RightSide) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Chassis:
+class SprungBody:
     """The sprung body with everything on it that is no part of suspension or wheels; driver and fuel included.
 
     `products_kgm2` are ∫ xy dm, ∫ xz dm, ∫ yz dm about the centre of gravity. `origin_height_m` is the height of the
@@ -319,7 +319,7 @@ class Vehicle:
 
     schema: int
     name: str
-    chassis: Chassis
+    chassis: SprungBody
     front: Axle
     rear: Axle
     steering: Steering

@@ -33,7 +33,7 @@ class WheelBrake:
 
 
 @dataclass(frozen=True, slots=True)
-class Drive:
+class AxleDrive:
     """A driven axle: `input` is the torque (N m) on both wheels together, shared by the differential.
 
     One wheel alone is driven without a differential. `reaction` names axis, side_a, side_b (as of a wheel) of the body

@@ -9,7 +9,7 @@ import numpy as np
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.multibody.forces.columns import AERO_WIDTH, BRAKE_WIDTH, DIFFERENTIAL_WIDTH, TYRE_WIDTH
-from hodograph.multibody.forces.rolling import AirForce, Drive, TyreContact, WheelBrake
+from hodograph.multibody.forces.rolling import AirForce, AxleDrive, TyreContact, WheelBrake
 from hodograph.multibody.forces.tyres import tyre_row
 from hodograph.multibody.model.algebra import Place
 from hodograph.multibody.model.coordinates import Coordinates
@@ -62,7 +62,7 @@ def gather_rolling(c: Coordinates, inputs: dict[str, int]) -> RollingParts:
                 raise MechanismError(f"{what}: wheel {force.wheel} has a brake already; its wind-up is one state")
             parts.brake.append([k, inputs[force.input]])
             parts.brake_par.append(force.brake.row())
-        elif isinstance(force, Drive):
+        elif isinstance(force, AxleDrive):
             wheels = [_wheel(c, parts, wheel, what) for wheel in force.wheels]
             sides = [0, 0] if force.reaction is None else [_first(c, v, what) for v in force.reaction[1:]]
             parts.drive.append([wheels[0], wheels[-1], inputs[force.input], *sides])

@@ -13,9 +13,9 @@ from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.multibody.model.algebra import place_at
 from hodograph.multibody.model.constraint_kernels import choose_branches, evaluate, set_guides
+from hodograph.multibody.model.constraint_rows import ConstraintRow, angle_axes
 from hodograph.multibody.model.coordinates import Coordinates
 from hodograph.multibody.model.inertia import Inertia
-from hodograph.multibody.model.rows import Row, angle_axes
 from hodograph.multibody.model.symbolic import Index, index
 from hodograph.multibody.model.tables import ConstraintRows
 
@@ -32,7 +32,7 @@ class Assembly:
     independent: Index
 
 
-def assemble(c: Coordinates, rows: Sequence[Row], tables: ConstraintRows, inertia: Inertia) -> Assembly:
+def assemble(c: Coordinates, rows: Sequence[ConstraintRow], tables: ConstraintRows, inertia: Inertia) -> Assembly:
     """Close the mechanism from its design position and check that it can move as declared."""
     q = _first_guess(c)
     held = [c.scalars[name] for name, angle in c.mechanism.angles.items() if angle.initial_rad is not None]
@@ -96,7 +96,7 @@ def _first_guess(c: Coordinates) -> Array:
     return q.copy()
 
 
-def _close(q: Array, held: list[int], rows: Sequence[Row], tables: ConstraintRows) -> Array:
+def _close(q: Array, held: list[int], rows: Sequence[ConstraintRow], tables: ConstraintRows) -> Array:
     """Damped Gauss-Newton on all coordinates that are not held; names the rows that stay open."""
     free = np.setdiff1d(np.arange(len(q)), held)
     branch = np.ones(len(tables.angle), dtype=np.uint32)
@@ -145,7 +145,12 @@ def _rank(jacobian: Array) -> int:
 
 
 def _check_rank(
-    c: Coordinates, rows: Sequence[Row], tables: ConstraintRows, q: Array, jacobian: Array, active: NDArrayBool
+    c: Coordinates,
+    rows: Sequence[ConstraintRow],
+    tables: ConstraintRows,
+    q: Array,
+    jacobian: Array,
+    active: NDArrayBool,
 ) -> int:
     """Degrees of freedom; raises when the active rows depend on each other, here or everywhere."""
     own = jacobian[active]
@@ -167,7 +172,7 @@ def _check_rank(
     raise MechanismError(f"over-constrained: {len(own) - rank} of these constraints too many: {listed}")
 
 
-def _try_close(q: Array, rows: Sequence[Row], tables: ConstraintRows) -> Array | None:
+def _try_close(q: Array, rows: Sequence[ConstraintRow], tables: ConstraintRows) -> Array | None:
     try:
         return _close(q, [], rows, tables)
     except MechanismError:

@@ -10,14 +10,14 @@ from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.multibody.forces.load_rows import gather_forces, tabulate_loads
 from hodograph.multibody.forces.loads import PointForce, Torque
-from hodograph.multibody.forces.rolling import Drive, WheelBrake
+from hodograph.multibody.forces.rolling import AxleDrive, WheelBrake
 from hodograph.multibody.forces.rolling_rows import gather_rolling, tabulate_rolling
 from hodograph.multibody.model.algebra import place_at
 from hodograph.multibody.model.assembly import Assembly, assemble
+from hodograph.multibody.model.constraint_rows import ConstraintRow, all_rows
 from hodograph.multibody.model.coordinates import Coordinates, lay_out
 from hodograph.multibody.model.inertia import Inertia, inertia_of
 from hodograph.multibody.model.mechanism import DotProduct, Guided, Mechanism
-from hodograph.multibody.model.rows import Row, all_rows
 from hodograph.multibody.model.tables import WHEEL_STATES, ConstraintRows, Index, Tables, Work, work_for
 from hodograph.multibody.model.tabulate import pattern, tabulate_factor, tabulate_mass, tabulate_rows
 
@@ -148,7 +148,7 @@ def build(mechanism: Mechanism) -> Model:
 
 def _input_names(mechanism: Mechanism) -> tuple[str, ...]:
     used = [c.input for c in mechanism.constraints.values() if isinstance(c, Guided | DotProduct)]
-    used += [f.input for f in mechanism.forces.values() if isinstance(f, PointForce | Torque | WheelBrake | Drive)]
+    used += [f.input for f in mechanism.forces.values() if isinstance(f, PointForce | Torque | WheelBrake | AxleDrive)]
     return tuple(dict.fromkeys(name for name in used if name))
 
 
@@ -159,4 +159,4 @@ def _both_branches(rows: ConstraintRows, assembly: Assembly) -> Array:
     return jacobian
 
 
-__all__ = ["Model", "Row", "State", "build"]
+__all__ = ["ConstraintRow", "Model", "State", "build"]

@@ -16,7 +16,7 @@ from typing import Literal
 from hodograph.core.errors import SettingsError
 from hodograph.core.settings import read_settings, settings_from_text
 from hodograph.multibody.forces.loads import AntiRoll, CoordinateSpring, PointForce, SpringDamper, Torque
-from hodograph.multibody.forces.rolling import AirForce, Drive, TyreContact, WheelBrake
+from hodograph.multibody.forces.rolling import AirForce, AxleDrive, TyreContact, WheelBrake
 
 Numbers = tuple[float, ...]
 
@@ -204,7 +204,7 @@ class DotProduct:
 
 
 @dataclass(frozen=True, slots=True)
-class Linear:
+class LinearConstraint:
     """Σ factor · coordinate = value."""
 
     terms: Mapping[str, float]
@@ -247,10 +247,12 @@ class Guided:
     kind: Literal["guided"] = "guided"
 
 
-Constraint = ConstantDistance | UnitVector | DotProduct | Linear | Combination | Aligned | Guided
+Constraint = ConstantDistance | UnitVector | DotProduct | LinearConstraint | Combination | Aligned | Guided
 
 
-Force = SpringDamper | CoordinateSpring | PointForce | Torque | AntiRoll | TyreContact | WheelBrake | Drive | AirForce
+Force = (
+    SpringDamper | CoordinateSpring | PointForce | Torque | AntiRoll | TyreContact | WheelBrake | AxleDrive | AirForce
+)
 
 
 @dataclass(frozen=True, slots=True)
