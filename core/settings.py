@@ -114,7 +114,7 @@ def _fit(hint: Any, value: object, path: Path_) -> Any:
 def _fit_union(args: tuple[Any, ...], value: object, path: Path_) -> Any:
     """The first alternative that takes the value; with several misses, the complaint that got furthest."""
     misfits = []
-    for alternative in _of_that_kind([a for a in args if a is not types.NoneType], value):
+    for alternative in _of_that_kind([a for a in args if a is not types.NoneType], value, path):
         try:
             return _fit(alternative, value, path)
         except _Misfit as misfit:
@@ -122,15 +122,15 @@ def _fit_union(args: tuple[Any, ...], value: object, path: Path_) -> Any:
     raise max(misfits, key=lambda m: len(m.path))
 
 
-def _of_that_kind(alternatives: list[Any], value: object) -> list[Any]:
+def _of_that_kind(alternatives: list[Any], value: object, path: Path_) -> list[Any]:
     """Dataclasses told apart by a Literal field `kind`: only the one meant, so that its complaint is the one heard."""
-    kind = value.get("kind") if isinstance(value, Mapping) else None
-    meant = [a for a in alternatives if dataclasses.is_dataclass(a) and kind in get_args(_hints(a).get("kind"))]
-    return meant or alternatives
-
-
-def _hints(cls: Any) -> dict[str, Any]:
-    return get_type_hints(cls)
+    if not isinstance(value, Mapping) or "kind" not in value:
+        return alternatives
+    kinds = {a: get_args(get_type_hints(a).get("kind")) for a in alternatives if dataclasses.is_dataclass(a)}
+    known = [kind for of_one in kinds.values() for kind in of_one]
+    if known and value["kind"] not in known:
+        raise _Misfit((*path, "kind"), f"want one of {', '.join(map(repr, known))}, got {value['kind']!r}")
+    return [a for a in alternatives if value["kind"] in kinds.get(a, ())] or alternatives
 
 
 def _fit_tuple(args: tuple[Any, ...], value: object, path: Path_) -> tuple[Any, ...]:

@@ -10,12 +10,16 @@ from typing import Protocol
 import numpy as np
 
 from hodograph.core.errors import MechanismError
+from hodograph.core.kinds import unknown_kind
 from hodograph.multibody.model.algebra import Affine, Place, coordinate, place_at, place_combination, place_difference
 from hodograph.multibody.model.build import Model
 from hodograph.multibody.model.coordinates import Coordinates
 from hodograph.sensors.kernels import ACCELERATION, DISTANCE, POSITION, RATE, VELOCITY
 
 _AXIS_NAMES = ("x", "y", "z")
+_KINDS = {
+    POSITION: "POSITION", VELOCITY: "VELOCITY", RATE: "RATE", ACCELERATION: "ACCELERATION", DISTANCE: "DISTANCE"
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,10 @@ class Row:
     c: Place
     quality: Quality
     period_rad: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in _KINDS:
+            raise unknown_kind(f"sensor row {self.channel}", self.kind, [f"{k} ({n})" for k, n in _KINDS.items()])
 
 
 class MechanismSensor(Protocol):

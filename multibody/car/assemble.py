@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hodograph.core.frames import Array
+from hodograph.core.kinds import unknown_kind
 from hodograph.multibody.car.suspension import Arm as ArmData
 from hodograph.multibody.car.suspension import DoubleWishbone, MacPherson, Rod, Vec3, arm_axes
 from hodograph.multibody.car.vehicle import CORNERS, AntiRollBar, Corner, Damper, Spring, Vehicle
@@ -117,8 +118,10 @@ def add_corner(parts: Parts, corner: Corner) -> None:
     if isinstance(suspension, DoubleWishbone):
         _add_arm(parts, name, "upper", suspension.upper_arm, suspension.upper_front_m, suspension.upper_rear_m,
                  suspension.upper_ball_m)  # fmt: skip
-    else:
+    elif isinstance(suspension, MacPherson):
         _add_strut(parts, name, suspension)
+    else:
+        raise unknown_kind(f"suspension of {name}", suspension, DoubleWishbone | MacPherson)
     _add_link(parts, name, suspension.link, suspension.link_inner_m, suspension.link_outer_m)
 
 

@@ -75,3 +75,6 @@ class AntiRoll:
     right: tuple[str, str]
     stiffness_npm: float
     kind: Literal["anti_roll"] = "anti_roll"
+
+
+Load = SpringDamper | CoordinateSpring | PointForce | Torque | AntiRoll

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hodograph.core.frames import Array
-from hodograph.multibody.forces.columns import BUMP, PLANE, ROAD_WIDTH, SINE
+from hodograph.core.kinds import unknown_kind
+from hodograph.multibody.forces.columns import BUMP, PLANE, ROAD_KIND, ROAD_WIDTH, SINE
 
 __all__ = ["ROAD_WIDTH", "Bump", "Plane", "Road", "RoadSurface", "Sine"]
 
@@ -186,6 +187,8 @@ class Road:
         table = np.zeros((len(self.features), ROAD_WIDTH))
         for k, feature in enumerate(self.features):
             row = feature.row()
+            if row[ROAD_KIND] not in (PLANE, SINE, BUMP):
+                raise unknown_kind("road", feature, Feature)
             table[k, : len(row)] = row
         return table
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from hodograph.core.kinds import unknown_kind
 from hodograph.multibody.forces.driveline import Aerodynamics, Differential, DiscBrake, OpenDifferential
 from hodograph.multibody.forces.tyres import Tyre
 
@@ -20,6 +21,10 @@ class TyreContact:
     tyre: Tyre
     mirrored: bool = False
     kind: Literal["tyre"] = "tyre"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.tyre, Tyre):
+            raise unknown_kind(f"tyre of {self.wheel}", self.tyre, Tyre)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,8 @@ class AxleDrive:
     def __post_init__(self) -> None:
         if len(self.wheels) not in (1, 2):
             raise ValueError(f"a drive needs one wheel or two (left, right), got {len(self.wheels)}")
+        if not isinstance(self.differential, Differential):
+            raise unknown_kind(f"differential of {', '.join(self.wheels)}", self.differential, Differential)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +68,6 @@ class AirForce:
     axes: tuple[str, str, str]
     aerodynamics: Aerodynamics
     kind: Literal["air"] = "air"
+
+
+RollingForce = TyreContact | WheelBrake | AxleDrive | AirForce

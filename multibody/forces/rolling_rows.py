@@ -8,8 +8,10 @@ import numpy as np
 
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
+from hodograph.core.kinds import unknown_kind
 from hodograph.multibody.forces.columns import AERO_WIDTH, BRAKE_WIDTH, DIFFERENTIAL_WIDTH, TYRE_WIDTH
-from hodograph.multibody.forces.rolling import AirForce, AxleDrive, TyreContact, WheelBrake
+from hodograph.multibody.forces.loads import Load
+from hodograph.multibody.forces.rolling import AirForce, AxleDrive, RollingForce, TyreContact, WheelBrake
 from hodograph.multibody.forces.tyres import tyre_row
 from hodograph.multibody.model.algebra import Place
 from hodograph.multibody.model.coordinates import Coordinates
@@ -51,6 +53,8 @@ def gather_rolling(c: Coordinates, inputs: dict[str, int]) -> RollingParts:
     parts = RollingParts()
     for name, force in c.mechanism.forces.items():
         what = f"force {name}"
+        if isinstance(force, Load):
+            continue
         if isinstance(force, TyreContact):
             k = _wheel(c, parts, force.wheel, what)
             if parts.tyre[k][0] > NO_TYRE:
@@ -71,6 +75,8 @@ def gather_rolling(c: Coordinates, inputs: dict[str, int]) -> RollingParts:
             parts.places += [c.place(p, what) for p in (force.at, force.front, force.rear)]
             parts.aero_axis.append([_first(c, v, what) for v in force.axes])
             parts.aero_par.append(force.aerodynamics.row())
+        else:
+            raise unknown_kind(what, force, RollingForce)
     return parts
 
 

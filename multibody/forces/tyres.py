@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hodograph.core.frames import Array
+from hodograph.core.kinds import unknown_kind
 from hodograph.multibody.forces.columns import MAGIC_FORMULA, TMEASY, TYRE_CURVE_X, TYRE_CURVE_Y, TYRE_HAT_X, TYRE_WIDTH
 
 __all__ = [
@@ -219,11 +220,19 @@ def _linear(pair: Pair) -> list[float]:
     return [2.0 * pair[0] - pair[1], pair[1] - pair[0]]
 
 
+def _kind_number(tyre: Tyre) -> int:
+    if isinstance(tyre, TMeasyTyre):
+        return TMEASY
+    if isinstance(tyre, MagicFormulaTyre):
+        return MAGIC_FORMULA
+    raise unknown_kind("tyre", tyre, Tyre)
+
+
 def tyre_row(tyre: Tyre, *, mirrored: bool = False) -> Array:
     """The tyre as the kernels read it, shape (TYRE_WIDTH,); `mirrored` for the other side of the car."""
     row = np.zeros(TYRE_WIDTH)
     row[:16] = [
-        TMEASY if tyre.kind == "tmeasy" else MAGIC_FORMULA, tyre.nominal_load_n, tyre.radius_m, tyre.stiffness_npm,
+        _kind_number(tyre), tyre.nominal_load_n, tyre.radius_m, tyre.stiffness_npm,
         tyre.damping_nspm, tyre.dynamic_radius_share, tyre.rolling_resistance, tyre.stiffness_x_npm,
         tyre.stiffness_y_npm, tyre.damping_x_nspm, tyre.damping_y_nspm, tyre.standstill_speed_mps, tyre.camber_slip,
         tyre.trail_m, tyre.trail_zero_slip, tyre.friction,
@@ -242,10 +251,20 @@ def _curve_columns(curve: TMeasyCurve | MagicCurve, side: float) -> list[float]:
             *_quadratic(curve.initial_slope_n), *_quadratic(curve.peak_n), *_quadratic(curve.sliding_n),
             *_linear(curve.peak_slip), *_linear(curve.sliding_slip),
         ]  # fmt: skip
-    return [
-        *_quadratic(curve.slip_stiffness_n), *_quadratic(curve.peak_n), curve.shape, *_linear(curve.curvature),
-        side * curve.shift_slip, side * curve.shift_force,
-    ]  # fmt: skip
+    if isinstance(curve, MagicCurve):
+        return [
+            *_quadratic(curve.slip_stiffness_n), *_quadratic(curve.peak_n), curve.shape, *_linear(curve.curvature),
+            side * curve.shift_slip, side * curve.shift_force,
+        ]  # fmt: skip
+    raise unknown_kind("tyre curve", curve, TMeasyCurve | MagicCurve)
+
+
+def _initial_slope_n(curve: TMeasyCurve | MagicCurve) -> Pair:
+    if isinstance(curve, TMeasyCurve):
+        return curve.initial_slope_n
+    if isinstance(curve, MagicCurve):
+        return curve.slip_stiffness_n
+    raise unknown_kind("tyre curve", curve, TMeasyCurve | MagicCurve)
 
 
 def _at_load(pair: Pair, q: Array) -> Array:
@@ -271,7 +290,12 @@ def steady_force(
     slip_y = np.asarray(sy, dtype=np.float64) + tyre.camber_slip * np.sin(gamma_rad)
     q, slip_x, slip_y = np.broadcast_arrays(q, slip_x, slip_y)
     with np.errstate(divide="ignore", invalid="ignore"):
-        fx, fy = _tmeasy(tyre, q, slip_x, slip_y) if isinstance(tyre, TMeasyTyre) else _magic(tyre, q, slip_x, slip_y)
+        if isinstance(tyre, TMeasyTyre):
+            fx, fy = _tmeasy(tyre, q, slip_x, slip_y)
+        elif isinstance(tyre, MagicFormulaTyre):
+            fx, fy = _magic(tyre, q, slip_x, slip_y)
+        else:
+            raise unknown_kind("tyre", tyre, Tyre)
     grounded = q > 0.0
     return np.where(grounded, fx, 0.0), np.where(grounded, fy, 0.0)
 
@@ -317,13 +341,13 @@ def _magic_formula(d: Array, c: float, e: Array, bx: Array) -> Array:
 
 def cornering_stiffness_npr(tyre: Tyre, fz_n: ArrayLike) -> Array:
     """Initial slope of the lateral force over the slip angle (N/rad) at a load."""
-    lateral = tyre.lateral
-    pair = lateral.initial_slope_n if isinstance(lateral, TMeasyCurve) else lateral.slip_stiffness_n
-    return _at_load(pair, np.maximum(np.asarray(fz_n, dtype=np.float64), 0.0) / tyre.nominal_load_n)
+    return _at_load(
+        _initial_slope_n(tyre.lateral), np.maximum(np.asarray(fz_n, dtype=np.float64), 0.0) / tyre.nominal_load_n
+    )
 
 
 def slip_stiffness_n(tyre: Tyre, fz_n: ArrayLike) -> Array:
     """Initial slope of the longitudinal force over the slip (N) at a load."""
-    along = tyre.longitudinal
-    pair = along.initial_slope_n if isinstance(along, TMeasyCurve) else along.slip_stiffness_n
-    return _at_load(pair, np.maximum(np.asarray(fz_n, dtype=np.float64), 0.0) / tyre.nominal_load_n)
+    return _at_load(
+        _initial_slope_n(tyre.longitudinal), np.maximum(np.asarray(fz_n, dtype=np.float64), 0.0) / tyre.nominal_load_n
+    )

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from hodograph.core.errors import MechanismError
+from hodograph.core.kinds import unknown_kind
 from hodograph.multibody.model.algebra import (
     Affine,
     Place,
@@ -26,6 +27,7 @@ from hodograph.multibody.model.coordinates import Coordinates
 from hodograph.multibody.model.mechanism import (
     Aligned,
     Bar,
+    Body,
     Combination,
     ConstantDistance,
     Constraint,
@@ -33,9 +35,11 @@ from hodograph.multibody.model.mechanism import (
     Guided,
     Lamina,
     LinearConstraint,
+    Particle,
     PlanarBody,
     RigidBody,
     UnitVector,
+    Wheel,
 )
 
 
@@ -90,6 +94,8 @@ def _body_rows(c: Coordinates) -> Iterator[ConstraintRow]:
                     yield ConstraintRow(f"body {name} (rigid {i + 1}{j + 1})", form, own=False)
             yield from _carried(c, name, {p: c.points[p] for p in body.points[1:]})
             yield from _carried(c, name, {v: c.vectors[v] for v in body.vectors}, direction=True)
+        elif not isinstance(body, Wheel | Particle):  # these two demand nothing
+            raise unknown_kind(f"body {name}", body, Body)
 
 
 def _lamina_rows(c: Coordinates, name: str, body: Lamina) -> Iterator[ConstraintRow]:
@@ -199,9 +205,11 @@ def _declared(c: Coordinates, what: str, constraint: Constraint) -> Iterator[Con
         yield from _combination(c, what, constraint)
     elif isinstance(constraint, Aligned):
         yield from _aligned(c, what, constraint)
-    else:
+    elif isinstance(constraint, Guided):
         form = linear_form(coordinate(c.index(constraint.coordinate, what)))
         yield ConstraintRow(what, form, own=True, guide=constraint)
+    else:
+        raise unknown_kind(what, constraint, Constraint)
 
 
 def _combination(c: Coordinates, what: str, constraint: Combination) -> Iterator[ConstraintRow]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
+from hodograph.core.kinds import unknown_kind
 from hodograph.multibody.model.algebra import Affine, Place, coordinate, place_at, place_combination, place_difference
 from hodograph.multibody.model.mechanism import Bar, Body, Lamina, Mechanism, Particle, PlanarBody, RigidBody, Wheel
 
@@ -209,7 +210,8 @@ def _frame(
         return BodyFrame(origin, (), place_at(origin, design_q), np.zeros((len(origin), 0)))
     if isinstance(body, Lamina):
         return _lamina_frame(name, body, places, design_q)
-    assert isinstance(body, Bar | PlanarBody)
+    if not isinstance(body, Bar | PlanarBody):
+        raise unknown_kind(f"body {name}", body, Body)
     wanted = body.points[:2]
     along = place_difference(places[1], origin)
     length_m = lengths_m.get(frozenset(wanted), float(np.linalg.norm(place_at(along, design_q))))

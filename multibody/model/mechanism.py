@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Literal
 
 from hodograph.core.errors import SettingsError
+from hodograph.core.kinds import unknown_kind
 from hodograph.core.settings import read_settings, settings_from_text
-from hodograph.multibody.forces.loads import AntiRoll, CoordinateSpring, PointForce, SpringDamper, Torque
-from hodograph.multibody.forces.rolling import AirForce, AxleDrive, TyreContact, WheelBrake
+from hodograph.multibody.forces.loads import Load
+from hodograph.multibody.forces.rolling import RollingForce
 
 Numbers = tuple[float, ...]
 
@@ -250,9 +251,7 @@ class Guided:
 Constraint = ConstantDistance | UnitVector | DotProduct | LinearConstraint | Combination | Aligned | Guided
 
 
-Force = (
-    SpringDamper | CoordinateSpring | PointForce | Torque | AntiRoll | TyreContact | WheelBrake | AxleDrive | AirForce
-)
+Force = Load | RollingForce
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +278,14 @@ class Mechanism:
             raise ValueError(f"schema {self.schema} is not known, only 1")
         if len(self.gravity_mps2) != self.dim:
             raise ValueError(f"gravity_mps2 needs {self.dim} numbers in a {self.space} mechanism")
+        for what, parts, known in (
+            ("body", self.bodies, Body),
+            ("constraint", self.constraints, Constraint),
+            ("force", self.forces, Force),
+        ):
+            for name, part in parts.items():
+                if not isinstance(part, known):
+                    raise unknown_kind(f"{what} {name}", part, known)
 
     @property
     def dim(self) -> int:
