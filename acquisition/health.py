@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hodograph.core import NO_SENSOR_TIME_NS
+from hodograph.core import NO_SENSOR_TIME_NS, Array
 
 if TYPE_CHECKING:
     from hodograph.acquisition.log import LogReader
@@ -158,7 +158,7 @@ def timing_of(t_ns: Times, t_sensor_ns: Times | None = None) -> StreamTiming:
     )
 
 
-def _usual_step_s(steps_s: NDArray[np.float64], median_s: float) -> float:
+def _usual_step_s(steps_s: Array, median_s: float) -> float:
     """The longest step that is nothing special: the median where rows are missing, the 90th percentile where they are
     late. Missing rows leave whole multiples of the median; a late row is made up for by a short step after it.
     """
@@ -193,6 +193,6 @@ def _bursts(steps_ns: Times) -> tuple[NDArray[np.bool_], float]:
     return leaders, leaders.size / int(np.count_nonzero(leaders))
 
 
-def _longest(starts_t_ns: Times, durations_s: NDArray[np.float64]) -> tuple[Gap, ...]:
+def _longest(starts_t_ns: Times, durations_s: Array) -> tuple[Gap, ...]:
     order = np.argsort(-durations_s, kind="stable")[:LISTED_GAPS]
     return tuple(Gap(int(starts_t_ns[i]), float(durations_s[i])) for i in order)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import atan2
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import null_space, qr
 
 from hodograph.core.errors import MechanismError
@@ -16,8 +17,8 @@ from hodograph.multibody.model.constraint_kernels import choose_branches, evalua
 from hodograph.multibody.model.constraint_rows import ConstraintRow, angle_axes
 from hodograph.multibody.model.coordinates import Coordinates
 from hodograph.multibody.model.inertia import Inertia
-from hodograph.multibody.model.symbolic import Index, index
-from hodograph.multibody.model.tables import ConstraintRows
+from hodograph.multibody.model.symbolic import index
+from hodograph.multibody.model.tables import ConstraintRows, Index
 
 CLOSED = 1e-11
 RANK = 1e-8
@@ -46,7 +47,7 @@ def assemble(c: Coordinates, rows: Sequence[ConstraintRow], tables: ConstraintRo
     return Assembly(q, _every_row(tables, q), independent)
 
 
-def dense_jacobian(tables: ConstraintRows, q: Array, t_s: float = 0.0) -> tuple[Array, NDArrayBool]:
+def dense_jacobian(tables: ConstraintRows, q: Array, t_s: float = 0.0) -> tuple[Array, NDArray[np.bool_]]:
     """The Jacobian (rows, n) at q with idle rows zero, and which rows are active."""
     branch = np.ones(len(tables.angle), dtype=np.uint32)
     choose_branches(tables, q, branch)
@@ -150,7 +151,7 @@ def _check_rank(
     tables: ConstraintRows,
     q: Array,
     jacobian: Array,
-    active: NDArrayBool,
+    active: NDArray[np.bool_],
 ) -> int:
     """Degrees of freedom; raises when the active rows depend on each other, here or everywhere."""
     own = jacobian[active]
@@ -229,6 +230,3 @@ def _check_mass(c: Coordinates, inertia: Inertia, free: Array, q: Array) -> None
         motion = np.abs(free @ vectors[:, 0])
         named = [c.names[i] for i in np.argsort(-motion) if motion[i] > 0.3 * motion.max()]
         raise MechanismError(f"{', '.join(named[:6])} can move without moving any mass; add a body there")
-
-
-NDArrayBool = np.ndarray[tuple[int], np.dtype[np.bool_]]

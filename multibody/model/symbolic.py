@@ -10,11 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hodograph.core.frames import Array
-
-Index = NDArray[np.uint32]
+from hodograph.multibody.model.tables import Index
 
 
 @dataclass(frozen=True, slots=True)

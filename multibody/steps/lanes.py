@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hodograph.core.errors import MechanismError
+from hodograph.core.frames import Array
 from hodograph.multibody.forces.road import Road
 from hodograph.multibody.model.build import Model, State
 from hodograph.multibody.model.constraint_kernels import choose_branches
@@ -25,7 +26,7 @@ class LaneStepper:
     model: Model
     options: StepOptions = field(default_factory=StepOptions)
     force: Any = NO_FORCE
-    parameters: np.ndarray[Any, np.dtype[np.float64]] | None = None
+    parameters: Array | None = None
     work: Any = field(init=False, repr=False)
     formulation: Formulation = field(init=False, default=Formulation.AUGMENTED_LAGRANGIAN)
     integrator: Integrator = field(init=False, default=Integrator.TRAPEZOIDAL)
