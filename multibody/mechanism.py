@@ -15,8 +15,8 @@ from typing import Literal
 
 from hodograph.core.errors import SettingsError
 from hodograph.core.settings import read_settings, settings_from_text
-from hodograph.multibody.driveline import Aerodynamics, Differential, DiscBrake, OpenDifferential
-from hodograph.multibody.tyres import Tyre
+from hodograph.vehicles.driveline import Aerodynamics, Differential, DiscBrake, OpenDifferential
+from hodograph.vehicles.tyres import Tyre
 
 Numbers = tuple[float, ...]
 Curve = tuple[tuple[float, float], ...]

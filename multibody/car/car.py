@@ -13,12 +13,13 @@ from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.multibody.car.forces import mechanism_of
 from hodograph.multibody.car.statics import static_loads
-from hodograph.multibody.car.vehicle import CORNERS, Vehicle, read_vehicle
+from hodograph.multibody.car.vehicle import read_vehicle
 from hodograph.multibody.kernels.rolling import FX, FY, FZ, RADIUS, ROLL, VX, VY, rolling_forces
 from hodograph.multibody.kinematics import consistent
 from hodograph.multibody.model import Model, State, build
 from hodograph.multibody.road import Road
 from hodograph.multibody.stepper import Formulation, Integrator, Refresh, StepCost, StepOptions, Stepper, Trajectory
+from hodograph.vehicles.car import CORNERS, Vehicle
 
 STEP_S = 4e-3
 """250 Hz, as the prototype's model ran."""

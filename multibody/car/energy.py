@@ -17,6 +17,7 @@ from hodograph.core.frames import Array
 from hodograph.multibody.algebra import place_at
 from hodograph.multibody.car.assemble import CHASSIS_AXES, axes_names
 from hodograph.multibody.car.car import Car, Drive
+from hodograph.multibody.driveline import aero_row
 from hodograph.multibody.energy import curve_values, kinetic_j, potential_j, spring_length_m, spring_vectors
 from hodograph.multibody.kernels import dynamics
 from hodograph.multibody.kernels.driveline import ROLLING_SPEED_MPS
@@ -128,7 +129,7 @@ def air_power_w(car: Car, q: Array, qd: Array) -> Array:
     """Of drag and lift; no wind."""
     if car.vehicle.aero is None:
         return np.zeros(len(q))
-    drag, front, rear = car.vehicle.aero.aerodynamics.row()
+    drag, front, rear = aero_row(car.vehicle.aero.aerodynamics)
     rest = car.model.coordinates
 
     def velocity(place: str) -> Array:

@@ -8,7 +8,6 @@ import numpy as np
 
 from hodograph.multibody.car.assemble import CHASSIS_AXES, Parts, finished, frame_parts, line_ends
 from hodograph.multibody.car.statics import static_loads
-from hodograph.multibody.car.vehicle import CORNERS, Corner, Spring, Stop, Vehicle
 from hodograph.multibody.mechanism import (
     AirForce,
     AntiRoll,
@@ -19,6 +18,7 @@ from hodograph.multibody.mechanism import (
     TyreContact,
     WheelBrake,
 )
+from hodograph.vehicles.car import CORNERS, Corner, Spring, Stop, Vehicle
 
 KNEE_M = 0.002
 """Curves are interpolated smoothly; a knot this far before a stop keeps its bend local."""

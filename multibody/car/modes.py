@@ -15,11 +15,11 @@ from scipy.optimize import linear_sum_assignment
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.multibody.car.car import Car
-from hodograph.multibody.car.vehicle import CORNERS
 from hodograph.multibody.columns import TYRE_FRICTION, TYRE_ROLLING_RESISTANCE
 from hodograph.multibody.kernels import dynamics
 from hodograph.multibody.kinematics import POSITION_TOLERANCE
 from hodograph.multibody.tables import Tables, Work
+from hodograph.vehicles.car import CORNERS
 
 NO_FRICTION = 1e-9
 STEP_M, STEP_MPS = 1e-5, 1e-4
