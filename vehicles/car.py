@@ -88,7 +88,7 @@ class Damper:
     """
 
     damping_nspm: float = 0.0  # of a linear damper
-    curve: Curve = ()  # else [speed in m/s, force in N], both positive in rebound
+    curve: Curve = ()  # else [speed in m/s, force in N]; smooth between, straight beyond its ends
     on: Seat | None = None  # what carries its lower seat; by default it sits on the seats of the spring
     lower_m: Vec3 | None = None  # its lower seat
     upper_m: Vec3 | None = None  # its upper seat, on the body
@@ -188,7 +188,7 @@ class Axle:
     bump_stop: Stop | None = None  # stop in compression
     rebound_stop: Stop | None = None  # stop in extension
     anti_roll_bar: AntiRollBar | None = None  # couples left and right
-    brake: DiscBrake | None = None  # without it the axle does not brake
+    brake: DiscBrake | None = None  # of each wheel; follows the input brake_front_pa or brake_rear_pa
     right: RightSide = field(default_factory=RightSide)  # what differs on the right
 
     def __post_init__(self) -> None:

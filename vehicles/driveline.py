@@ -21,8 +21,6 @@ class DiscBrake:
     `pad_force` are the coefficients c0 … c3 of pad force (N) = c0 + c1 p + c2 p² + c3 p³ with the line pressure p in
     Pa; below zero it counts as zero. It must grow up to `highest_pressure_pa`, which is the range of the polynomial:
     beyond, where a cubic may fall again, nothing is known, and `Car.schedule` refuses such pressures.
-
-    `stiffness_nmpr` and `damping_nmspr` are of the wind-up while the disc sticks.
     """
 
     friction: float  # of pad on disc

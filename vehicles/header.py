@@ -15,7 +15,8 @@ DISTANCES = "two of cg_to_front_axle_m, cg_to_rear_axle_m, wheelbase_m (instead 
 class Chassis:
     """The whole vehicle as it stands on the road: driver, fuel and wheels included.
 
-    A file with hard points may leave all of it out, for it follows from them; what is stated besides must agree.
+    A single-track filter needs `mass_kg`, the place of both axles, `track_m`, `cg_height_m` and `yaw_inertia_kgm2`. A
+    file with hard points may leave all of it out, for it follows from them; what is stated besides must agree.
     """
 
     mass_kg: float | None = None  # of everything

@@ -28,7 +28,7 @@ class Arm:
 
     Its axes: origin at the front inner joint, x forward along the hinge (from the rear to the front inner joint), y
     outboard in the plane of the arm, z normal to it. `cg_m` is (x, y) there, so x is negative between the joints.
-    Inertias are about the centre of gravity; Ixx + Iyy = Izz within 5 %. `product_kgm2` is ∫ xy dm.
+    A flat body has Ixx + Iyy = Izz; the thickness of a real one is dropped up to 5 % of Izz and refused beyond.
     """
 
     mass_kg: float  # of the arm with its share of bushings and joints
@@ -44,7 +44,7 @@ class Arm:
 class Knuckle:
     """The wheel carrier with all that moves with it except the wheel (for a MacPherson strut: with the strut).
 
-    `cg_m` is measured from the wheel centre, all in the body axes. `products_kgm2` are ∫ xy dm, ∫ xz dm, ∫ yz dm.
+    `cg_m` is measured from the wheel centre, all in the body axes.
     """
 
     mass_kg: float  # without the wheel
