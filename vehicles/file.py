@@ -129,7 +129,7 @@ def vehicle_text(path: str | Path) -> tuple[str, str]:
     """(text, source) of a vehicle file, or of a shipped one by name ("xbw")."""
     if str(path) in shipped_files():
         return (files("hodograph.vehicles") / f"{path}.toml").read_text(encoding="utf-8"), f"{path}.toml"
-    if not Path(path).suffix:
+    if not Path(path).suffix and not Path(path).is_file():
         raise SettingsError(str(path), f"no such vehicle; there are {', '.join(shipped_files())}, or give a file")
     try:
         return Path(path).read_text(encoding="utf-8"), str(path)
