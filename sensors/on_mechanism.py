@@ -30,11 +30,11 @@ class Quality:
     `rate_hz` serves `simulate_readings`; `latency_s` also the observers, which take it off a reading's time.
     """
 
-    std: float
-    rate_hz: float | None = None
-    latency_s: float = 0.0
-    bias: float = 0.0
-    resolution: float = 0.0
+    std: float  # white noise of one reading, 1-sigma
+    rate_hz: float | None = None  # for simulated readings
+    latency_s: float = 0.0  # taken off a reading's time
+    bias: float = 0.0  # known, taken off
+    resolution: float = 0.0  # step of the reading; adds resolution²/12 to the variance
 
     def __post_init__(self) -> None:
         if not (self.std >= 0.0 and self.resolution >= 0.0 and self.latency_s >= 0.0 and self.var > 0.0):
@@ -87,10 +87,10 @@ _ONE: Place = (Affine(1.0),)
 class Encoder:
     """Reads a coordinate (angle in rad, distance in m). `wraps`: the reading is only known modulo one turn."""
 
-    name: str
-    coordinate: str
-    quality: Quality
-    wraps: bool = False
+    name: str  # of the stream
+    coordinate: str  # angle or distance
+    quality: Quality  # its noise
+    wraps: bool = False  # whether a reading is only known modulo one turn
 
     def rows(self, model: Model) -> tuple[Row, ...]:
         """The coordinate itself."""
@@ -103,9 +103,9 @@ class Encoder:
 class RateEncoder:
     """Reads the rate of a coordinate."""
 
-    name: str
-    coordinate: str
-    quality: Quality
+    name: str  # of the stream
+    coordinate: str  # angle or distance
+    quality: Quality  # its noise
 
     def rows(self, model: Model) -> tuple[Row, ...]:
         """The velocity of the coordinate."""
@@ -118,10 +118,10 @@ class RateEncoder:
 class Gyroscope:
     """Reads the angular rate of a body; in space about `axis`, given in the axes of the design position."""
 
-    name: str
-    body: str
-    quality: Quality
-    axis: tuple[float, float, float] | None = None
+    name: str  # of the stream
+    body: str  # that carries it
+    quality: Quality  # its noise
+    axis: tuple[float, float, float] | None = None  # in space: in the axes of the design position
 
     def rows(self, model: Model) -> tuple[Row, ...]:
         """ω = ḃ·c/(b·b) of two perpendicular directions of the body."""
@@ -147,11 +147,11 @@ class Accelerometer:
     the design position), or stands in the ground axes when `body` is None.
     """
 
-    name: str
-    at: str
-    axis: tuple[float, ...]
-    quality: Quality
-    body: str | None = None
+    name: str  # of the stream
+    at: str  # point or station
+    axis: tuple[float, ...]  # that it measures along
+    quality: Quality  # its noise
+    body: str | None = None  # that carries the axis; None: ground axes
 
     def rows(self, model: Model) -> tuple[Row, ...]:
         """c·(b̈ − g)/|c|."""
@@ -169,9 +169,9 @@ class Accelerometer:
 class DistanceMeter:
     """Reads the distance between two places (a wire potentiometer, an ultrasonic sensor)."""
 
-    name: str
-    between: tuple[str, str]
-    quality: Quality
+    name: str  # of the stream
+    between: tuple[str, str]  # two places
+    quality: Quality  # its noise
 
     def rows(self, model: Model) -> tuple[Row, ...]:
         """|b|."""
@@ -185,10 +185,10 @@ class DistanceMeter:
 class AbsolutePoint:
     """Reads where a place is in the ground axes (GNSS, a camera): one row per axis in `axes`."""
 
-    name: str
-    at: str
-    quality: Quality
-    axes: tuple[int, ...] | None = None
+    name: str  # of the stream
+    at: str  # point or station
+    quality: Quality  # its noise
+    axes: tuple[int, ...] | None = None  # 0, 1, 2 for x, y, z; by default all
 
     def rows(self, model: Model) -> tuple[Row, ...]:
         """The components of the place."""
@@ -199,10 +199,10 @@ class AbsolutePoint:
 class PointVelocity:
     """Reads the velocity of a place in the ground axes."""
 
-    name: str
-    at: str
-    quality: Quality
-    axes: tuple[int, ...] | None = None
+    name: str  # of the stream
+    at: str  # point or station
+    quality: Quality  # its noise
+    axes: tuple[int, ...] | None = None  # 0, 1, 2 for x, y, z; by default all
 
     def rows(self, model: Model) -> tuple[Row, ...]:
         """The components of its velocity."""
@@ -213,8 +213,8 @@ class PointVelocity:
 class SensorGroup:
     """Several sensors that report together in one stream."""
 
-    name: str
-    members: tuple[MechanismSensor, ...] = field(default=())
+    name: str  # of the stream
+    members: tuple[MechanismSensor, ...] = field(default=())  # sensors that report together
 
     @property
     def quality(self) -> Quality:

@@ -16,7 +16,7 @@ from hodograph.acquisition.log import Event, EventKind, LogReader
 from hodograph.acquisition.rig import rig_from_text
 from hodograph.cli.main import app
 from hodograph.core import NO_SENSOR_TIME_NS, Array, Reading
-from hodograph.observers.sideslip.vehicle import vehicle_from_text
+from hodograph.observers.sideslip.vehicle import sideslip_vehicle_from_text
 from hodograph.replay.vsa_model import read_model
 
 FOLDER = Path(__file__).parent / "fixtures"
@@ -111,7 +111,7 @@ def test_events_and_header(log: Path) -> None:
     meta = reader.meta
     assert (meta.schema, meta.software) == (1, "hodograph 0.1.0")
     assert meta.notes["purpose"] == "format 1, to be opened ever after; β"
-    assert vehicle_from_text(meta.vehicle_toml or "", "fixture").name == "250lm"
+    assert sideslip_vehicle_from_text(meta.vehicle_toml or "", "fixture").name == "250lm"
 
 
 def test_info_prints_the_log(log: Path) -> None:

@@ -15,7 +15,7 @@ from hodograph.core.errors import SettingsError
 from hodograph.core.kinds import member, unknown_kind
 from hodograph.multibody import StepOptions, Stepper, build, read_mechanism, shipped_mechanism
 from hodograph.multibody.car import mechanism_of, read_vehicle
-from hodograph.multibody.forces.driveline import Differential
+from hodograph.multibody.forces.driveline import Differential, differential_row
 from hodograph.multibody.forces.load_rows import gather_forces
 from hodograph.multibody.forces.road import Road
 from hodograph.multibody.forces.rolling import AxleDrive, TyreContact
@@ -173,6 +173,8 @@ def test_a_third_kind_of_tyre_is_no_magic_formula() -> None:
 def test_a_third_kind_of_differential_is_not_open() -> None:
     with pytest.raises(ValueError, match="differential of l, r: kind odd is not known; there are open, limited_slip"):
         AxleDrive(("l", "r"), "torque", ODD)
+    with pytest.raises(ValueError, match="differential: kind odd is not known; there are open, limited_slip"):
+        differential_row(ODD)
     assert isinstance(AxleDrive(("l", "r"), "torque").differential, Differential)
 
 

@@ -13,7 +13,7 @@ from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.multibody.car.forces import mechanism_of
 from hodograph.multibody.car.statics import static_loads
-from hodograph.multibody.car.vehicle import CORNERS, Vehicle, read_vehicle
+from hodograph.multibody.car.vehicle import read_vehicle
 from hodograph.multibody.forces.road import Road
 from hodograph.multibody.forces.rolling_kernels import FX, FY, FZ, RADIUS, ROLL, VX, VY, rolling_forces
 from hodograph.multibody.model.build import Model, State, build
@@ -27,6 +27,7 @@ from hodograph.multibody.steps.stepper import (
     Stepper,
     Trajectory,
 )
+from hodograph.vehicles.car import CORNERS, Vehicle
 
 STEP_S = 4e-3
 """250 Hz, as the prototype's model ran."""

@@ -11,7 +11,7 @@ from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.multibody.car.assemble import seat_in_plane_m
 from hodograph.multibody.car.kinematics import CornerKinematics, SteeringAxis, roll_centre_height_m
-from hodograph.multibody.car.vehicle import Stop, Vehicle
+from hodograph.vehicles.car import Stop, Vehicle
 
 FULL_TRAVEL_M = 0.08
 PROBE_M = 1e-4

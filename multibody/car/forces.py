@@ -8,10 +8,10 @@ import numpy as np
 
 from hodograph.multibody.car.assemble import CHASSIS_AXES, Parts, finished, frame_parts, line_ends
 from hodograph.multibody.car.statics import static_loads
-from hodograph.multibody.car.vehicle import CORNERS, Corner, Spring, Stop, Vehicle
 from hodograph.multibody.forces.loads import AntiRoll, Curve, SpringDamper
 from hodograph.multibody.forces.rolling import AirForce, AxleDrive, TyreContact, WheelBrake
 from hodograph.multibody.model.mechanism import Mechanism
+from hodograph.vehicles.car import CORNERS, Corner, Spring, Stop, Vehicle
 
 KNEE_M = 0.002
 """Curves are interpolated smoothly; a knot this far before a stop keeps its bend local."""

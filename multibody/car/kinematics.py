@@ -23,10 +23,10 @@ from hodograph.multibody.car.assemble import (
     finished,
     line_ends,
 )
-from hodograph.multibody.car.vehicle import Corner, Vehicle
 from hodograph.multibody.model.algebra import place_at
 from hodograph.multibody.model.build import Model, build
 from hodograph.multibody.model.constraint_kernels import evaluate, set_guides
+from hodograph.vehicles.car import Corner, Vehicle
 
 TOLERANCE_M = 1e-12
 LARGEST_STEP_M = 0.01
@@ -68,7 +68,7 @@ class SteeringAxis:
 
 def corner_model(vehicle: Vehicle, name: str) -> Model:
     """The model of one corner on a fixed chassis (with the rack at the front): spin and bump are free."""
-    parts = Parts(vehicle.chassis.origin_height_m)
+    parts = Parts(vehicle.body.origin_height_m)
     add_chassis(parts, vehicle, fixed=True)
     if name[0] == "f":
         add_rack(parts, vehicle)
@@ -104,7 +104,7 @@ class CornerKinematics:
     @property
     def height_m(self) -> float:
         """Height of the wheel centre above the road in the design position."""
-        return self.vehicle.chassis.origin_height_m + self.corner.axle.wheel_centre_m[2]
+        return self.vehicle.body.origin_height_m + self.corner.axle.wheel_centre_m[2]
 
     def axes(self, q: Array) -> Array:
         """Axes of the knuckle in columns (3, 3)."""
@@ -189,7 +189,7 @@ class CornerKinematics:
 
     def _pose(self, q: Array, bump_m: float, rack_m: float) -> WheelPose:
         name, side = self.corner.name, self.corner.sign
-        lift = np.array([0.0, 0.0, self.vehicle.chassis.origin_height_m])
+        lift = np.array([0.0, 0.0, self.vehicle.body.origin_height_m])
         axes = self.axes(q)
         axis = axes[:, 1]
         forward = np.cross(axis, np.array([0.0, 0.0, 1.0]))

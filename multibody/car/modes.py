@@ -15,11 +15,11 @@ from scipy.optimize import linear_sum_assignment
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.multibody.car.car import Car
-from hodograph.multibody.car.vehicle import CORNERS
 from hodograph.multibody.forces.columns import TYRE_FRICTION, TYRE_ROLLING_RESISTANCE
 from hodograph.multibody.model.tables import Tables, Work
 from hodograph.multibody.motion import dynamics_kernels as dynamics
 from hodograph.multibody.motion.kinematics import POSITION_TOLERANCE
+from hodograph.vehicles.car import CORNERS
 
 NO_FRICTION = 1e-9
 STEP_M, STEP_MPS = 1e-5, 1e-4

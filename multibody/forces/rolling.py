@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hodograph.core.kinds import unknown_kind
-from hodograph.multibody.forces.driveline import Aerodynamics, Differential, DiscBrake, OpenDifferential
-from hodograph.multibody.forces.tyres import Tyre
+from hodograph.vehicles.driveline import Aerodynamics, Differential, DiscBrake, OpenDifferential
+from hodograph.vehicles.tyres import Tyre
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +17,10 @@ class TyreContact:
     `mirrored` turns the tyre's own asymmetries (conicity, ply-steer) round for the other side of the vehicle.
     """
 
-    wheel: str
-    tyre: Tyre
-    mirrored: bool = False
-    kind: Literal["tyre"] = "tyre"
+    wheel: str  # a body of kind wheel
+    tyre: Tyre  # as in a vehicle file, `[front.tyre]`
+    mirrored: bool = False  # whether it is mounted on the other side
+    kind: Literal["tyre"] = "tyre"  # a tyre on the road
 
     def __post_init__(self) -> None:
         if not isinstance(self.tyre, Tyre):
@@ -31,10 +31,10 @@ class TyreContact:
 class WheelBrake:
     """A brake between a wheel and its carrier; `input` is the line pressure in Pa."""
 
-    wheel: str
-    brake: DiscBrake
-    input: str
-    kind: Literal["brake"] = "brake"
+    wheel: str  # a body of kind wheel
+    brake: DiscBrake  # as in a vehicle file, `[front.brake]`
+    input: str  # name of the line pressure in Pa
+    kind: Literal["brake"] = "brake"  # a disc brake
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +45,11 @@ class AxleDrive:
     that takes the reaction; without it the axle stands on the ground.
     """
 
-    wheels: tuple[str, ...]
-    input: str
-    differential: Differential = field(default_factory=OpenDifferential)
-    reaction: tuple[str, str, str] | None = None
-    kind: Literal["drive"] = "drive"
+    wheels: tuple[str, ...]  # one wheel, or left and right
+    input: str  # name of the torque in N·m on all of them together
+    differential: Differential = field(default_factory=OpenDifferential)  # as of a vehicle's `[drive.rear]`
+    reaction: tuple[str, str, str] | None = None  # axis, side_a, side_b of what takes it; by default the ground
+    kind: Literal["drive"] = "drive"  # a driven axle
 
     def __post_init__(self) -> None:
         if len(self.wheels) not in (1, 2):
@@ -62,12 +62,12 @@ class AxleDrive:
 class AirForce:
     """Drag at one place of a body, lift at two more; `axes` are its forward, left and upward vectors."""
 
-    at: str
-    front: str
-    rear: str
-    axes: tuple[str, str, str]
-    aerodynamics: Aerodynamics
-    kind: Literal["air"] = "air"
+    at: str  # where the drag acts
+    front: str  # where the lift of the front acts
+    rear: str  # where the lift of the rear acts
+    axes: tuple[str, str, str]  # forward, left and upward vector of the body
+    aerodynamics: Aerodynamics  # drag and lift areas
+    kind: Literal["air"] = "air"  # drag and lift
 
 
 RollingForce = TyreContact | WheelBrake | AxleDrive | AirForce
