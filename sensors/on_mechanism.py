@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from hodograph.core.display import short_repr
 from hodograph.core.errors import MechanismError
 from hodograph.core.kinds import unknown_kind
 from hodograph.multibody.model.algebra import Affine, Place, coordinate, place_at, place_combination, place_difference
@@ -60,6 +61,8 @@ class Row:
     def __post_init__(self) -> None:
         if self.kind not in _KINDS:
             raise unknown_kind(f"sensor row {self.channel}", self.kind, [f"{k} ({n})" for k, n in _KINDS.items()])
+
+    __repr__ = short_repr
 
 
 class MechanismSensor(Protocol):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from math import radians
 from typing import Literal
 
+from hodograph.core.display import cut, short_repr
 from hodograph.vehicles.checks import Curve, Vec3, require_left, require_positive
 from hodograph.vehicles.driveline import Aerodynamics, Differential, DiscBrake
 from hodograph.vehicles.suspension import Suspension, mirror_points
@@ -53,6 +54,8 @@ class SprungBody:
                 f"origin_height_m = {self.origin_height_m:g}: wheel centres that high? Are these millimetres?"
             )
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class Spring:
@@ -79,6 +82,8 @@ class Spring:
         if self.free_length_m is not None and self.load_n is not None:
             raise ValueError("give free_length_m or load_n or neither, not both")
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class Damper:
@@ -102,6 +107,8 @@ class Damper:
             raise ValueError(f"the curve goes beyond {FASTEST_MPS:g} m/s: are these mm/s?")
         if any(x * y < 0.0 for x, y in self.curve):
             raise ValueError("the curve must damp: speed and force of one sign (both positive in rebound)")
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +179,8 @@ class RightSide:
         require_left(self)
         _require_small_angles(self)
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Axle:
@@ -203,6 +212,8 @@ class Axle:
             except ValueError as error:
                 raise ValueError(f"right, together with what it takes over from the left: {error}") from error
 
+    __repr__ = short_repr
+
     def as_right(self) -> Axle:
         """This axle with what is different on the right, still written as its mirror image on the left."""
         given = {f.name: getattr(self.right, f.name) for f in fields(self.right)}
@@ -221,6 +232,8 @@ class Corner:
     name: str
     side: Side
     axle: Axle
+
+    __repr__ = short_repr
 
     @property
     def sign(self) -> float:
@@ -256,6 +269,8 @@ class Steering:
                 "rack_m_per_rad is 0, so turning the steering wheel would not move the rack: give the travel of the "
                 "rack to the left in metres per radian of steering wheel to the left, e.g. 0.008"
             )
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +331,9 @@ class Vehicle:
 
     def __post_init__(self) -> None:
         require_origin(self.front, self.rear, self.gravity_mps2)
+
+    def __repr__(self) -> str:
+        return f"Vehicle({cut(self.name)}: front {self.front.suspension.kind}, rear {self.rear.suspension.kind})"
 
     @property
     def wheelbase_m(self) -> float:

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from hodograph.core.display import short_repr
 from hodograph.core.frames import Array
 from hodograph.vehicles.checks import Vec3, require_left, require_positive
 
@@ -55,6 +56,8 @@ class Knuckle:
     def __post_init__(self) -> None:
         require_positive("mass_kg", self.mass_kg)
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class Rod:
@@ -92,6 +95,8 @@ class DoubleWishbone:
         require_triangle("lower arm", self.lower_front_m, self.lower_rear_m, self.lower_ball_m)
         require_triangle("upper arm", self.upper_front_m, self.upper_rear_m, self.upper_ball_m)
 
+    __repr__ = short_repr
+
     @property
     def kingpin(self) -> tuple[Vec3, Vec3]:
         """Two points of the axis that the wheel steers about, the lower one first."""
@@ -122,6 +127,8 @@ class MacPherson:
         require_triangle("lower arm", self.lower_front_m, self.lower_rear_m, self.lower_ball_m)
         if not self.strut_top_m[2] > self.strut_bottom_m[2] + 0.05:
             raise ValueError("strut_top_m must lie at least 0.05 m above strut_bottom_m")
+
+    __repr__ = short_repr
 
     @property
     def kingpin(self) -> tuple[Vec3, Vec3]:

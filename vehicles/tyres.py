@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Literal
 
+from hodograph.core.display import short_repr
+
 Pair = tuple[float, float]
 """A quantity at the nominal load and at twice the nominal load."""
 
@@ -167,6 +169,8 @@ class TMeasyTyre(_Common):
     slip_weights: Pair | None = None  # ŝ_x, ŝ_y that slips are divided by when combined; by default from the curves
     kind: Literal["tmeasy"] = "tmeasy"  # few parameters that can be read off a measured curve
 
+    __repr__ = short_repr
+
     def __post_init__(self) -> None:
         _Common.__post_init__(self)
         for weight in self.slip_weights or ():
@@ -193,6 +197,8 @@ class MagicFormulaTyre(_Common):
     longitudinal: MagicCurve  # force along over κ
     lateral: MagicCurve  # force across over tan α
     kind: Literal["magic_formula"] = "magic_formula"  # Magic Formula with load dependence
+
+    __repr__ = short_repr
 
 
 Tyre = TMeasyTyre | MagicFormulaTyre

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.integrate import cumulative_trapezoid
 
+from hodograph.core.display import short_repr
 from hodograph.core.frames import Array
 from hodograph.multibody.car.assemble import CHASSIS_AXES, axes_names
 from hodograph.multibody.car.car import Car, Drive
@@ -39,6 +40,8 @@ class EnergyAccount:
     kinetic_j: Array
     potential_j: Array
     power_w: Mapping[str, Array]
+
+    __repr__ = short_repr
 
     @property
     def work_j(self) -> Mapping[str, Array]:

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from hodograph.core.display import cut, short_repr
 from hodograph.core.errors import MechanismError
 from hodograph.multibody.car.car import Car
 from hodograph.multibody.car.curves import (
@@ -46,6 +47,8 @@ class Standing:
     roll_rad: float
     pitch_rad: float
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class VehicleReport:
@@ -59,6 +62,9 @@ class VehicleReport:
     steer: SteerCurves | None  # None when it jams
     modes: tuple[RideMode, ...]
     findings: tuple[Finding, ...]
+
+    def __repr__(self) -> str:
+        return f"VehicleReport({cut(self.vehicle.name)}: findings {len(self.findings)}, warnings {self.warnings})"
 
     @property
     def warnings(self) -> int:

@@ -12,6 +12,7 @@ from math import cos
 
 import numpy as np
 
+from hodograph.core.display import cut, short_repr
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.multibody.car.assemble import (
@@ -55,6 +56,8 @@ class WheelPose:
     damper_m: float
     bar_m: float  # of the link of the anti-roll bar, or of the spring it acts along
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class SteeringAxis:
@@ -64,6 +67,8 @@ class SteeringAxis:
     kingpin_rad: float  # positive: its top leans in
     scrub_radius_m: float  # positive: it meets the road inboard of the contact
     trail_m: float  # positive: it meets the road ahead of the contact
+
+    __repr__ = short_repr
 
 
 def corner_model(vehicle: Vehicle, name: str) -> Model:
@@ -90,6 +95,9 @@ class CornerKinematics:
     model: Model
     _start: Array
     _ground: Array
+
+    def __repr__(self) -> str:
+        return f"CornerKinematics({self.corner.name} of {cut(self.vehicle.name)})"
 
     @staticmethod
     def of(vehicle: Vehicle, name: str) -> CornerKinematics:

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.linalg import eig
 from scipy.optimize import linear_sum_assignment
 
+from hodograph.core.display import short_repr
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.multibody.car.car import Car
@@ -49,6 +50,8 @@ class RideMode:
     body: Array
     wheels: Array
     undamped_hz: float
+
+    __repr__ = short_repr
 
 
 def ride_modes(car: Car) -> tuple[RideMode, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import null_space
 
+from hodograph.core.display import short_repr
 from hodograph.core.frames import Array
 from hodograph.multibody.car.assemble import axes_names, finished, frame_parts
 from hodograph.multibody.model.algebra import Place, place_at
@@ -29,6 +30,8 @@ class StaticLoads:
     total_kg: float
     cg_m: Array  # (3,) of the whole car, body axes
     yaw_inertia_kgm2: float  # of the whole car about the vertical through its centre of gravity
+
+    __repr__ = short_repr
 
     @property
     def front_share(self) -> float:

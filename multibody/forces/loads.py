@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from hodograph.core.display import short_repr
+
 Curve = tuple[tuple[float, float], ...]
 
 
@@ -23,6 +25,8 @@ class SpringDamper:
     damping_curve: Curve = ()  # instead: [speed in m/s, force in N]
     kind: Literal["spring"] = "spring"  # a spring and damper between places
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class CoordinateSpring:
@@ -35,6 +39,8 @@ class CoordinateSpring:
     stiffness_curve: Curve = ()  # instead: [deflection, force or torque]
     damping_curve: Curve = ()  # instead: [rate, force or torque]
     kind: Literal["coordinate_spring"] = "coordinate_spring"  # a spring and damper on a coordinate
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,8 @@ class Torque:
     def __post_init__(self) -> None:
         if (self.coordinate is None) == (self.body is None):
             raise ValueError("a torque needs either a coordinate or a body")
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)

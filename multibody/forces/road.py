@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hodograph.core.display import listed, short_repr
 from hodograph.core.frames import Array
 from hodograph.core.kinds import unknown_kind
 from hodograph.multibody.forces.columns import BUMP, PLANE, ROAD_KIND, ROAD_WIDTH, SINE
@@ -113,6 +114,8 @@ class Bump:
         if self.width_m > 0.0 and not 0.0 < self.edge <= 0.5 * self.width_m:
             raise ValueError(f"edge_m is {self.edge:g}, give more than zero and at most half of width_m")
 
+    __repr__ = short_repr
+
     @property
     def edge(self) -> float:
         """Over which it falls to zero at each side."""
@@ -145,6 +148,9 @@ class Road:
     """An analytic road: the sum of its features, zero height without any. Roads add up with +."""
 
     features: tuple[Feature, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Road({listed(feature.kind for feature in self.features)})"
 
     @staticmethod
     def flat(height_m: float = 0.0) -> Road:

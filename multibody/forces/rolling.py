@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from hodograph.core.display import short_repr
 from hodograph.core.kinds import unknown_kind
 from hodograph.vehicles.driveline import Aerodynamics, Differential, DiscBrake, OpenDifferential
 from hodograph.vehicles.tyres import Tyre
@@ -26,6 +27,8 @@ class TyreContact:
         if not isinstance(self.tyre, Tyre):
             raise unknown_kind(f"tyre of {self.wheel}", self.tyre, Tyre)
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class WheelBrake:
@@ -35,6 +38,8 @@ class WheelBrake:
     brake: DiscBrake  # as in a vehicle file, `[front.brake]`
     input: str  # name of the line pressure in Pa
     kind: Literal["brake"] = "brake"  # a disc brake
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,8 @@ class AxleDrive:
         if not isinstance(self.differential, Differential):
             raise unknown_kind(f"differential of {', '.join(self.wheels)}", self.differential, Differential)
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class AirForce:
@@ -68,6 +75,8 @@ class AirForce:
     axes: tuple[str, str, str]  # forward, left and upward vector of the body
     aerodynamics: Aerodynamics  # drag and lift areas
     kind: Literal["air"] = "air"  # drag and lift
+
+    __repr__ = short_repr
 
 
 RollingForce = TyreContact | WheelBrake | AxleDrive | AirForce

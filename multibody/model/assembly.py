@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import null_space, qr
 
+from hodograph.core.display import short_repr
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.multibody.model.algebra import place_at
@@ -31,6 +32,8 @@ class Assembly:
     q: Array
     jacobian: Array
     independent: Index
+
+    __repr__ = short_repr
 
 
 def assemble(c: Coordinates, rows: Sequence[ConstraintRow], tables: ConstraintRows, inertia: Inertia) -> Assembly:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hodograph.core.display import cut
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.multibody.forces.load_rows import gather_forces, tabulate_loads
@@ -39,6 +40,10 @@ class State:
     wheels: Array = field(default_factory=lambda: np.zeros((0, WHEEL_STATES)))
     inputs: Array = field(default_factory=lambda: np.zeros((0, 3)))
 
+    def __repr__(self) -> str:
+        sizes = f"coordinates {len(self.q)}, rows {len(self.multipliers)}, wheels {len(self.wheels)}"
+        return f"State(t = {self.t_s:.6g} s: {sizes})"
+
     def copy(self) -> State:
         """The same values in arrays of their own."""
         arrays = (self.q, self.qd, self.qdd, self.multipliers, self.wheels, self.inputs)
@@ -62,6 +67,15 @@ class Model:
     independent: Index
     start_q: Array
     declared: bool
+
+    def __repr__(self) -> str:
+        return f"Model({self.summary})"
+
+    @property
+    def summary(self) -> str:
+        """What it is, in one line."""
+        sizes = f"bodies {len(self.mechanism.bodies)}, coordinates {self.n}, constraints {self.constraints}"
+        return f"{cut(self.mechanism.name)}: {sizes}, degrees of freedom {self.degrees_of_freedom}"
 
     @property
     def names(self) -> tuple[str, ...]:

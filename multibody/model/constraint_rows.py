@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from hodograph.core.display import short_repr
 from hodograph.core.errors import MechanismError
 from hodograph.core.kinds import unknown_kind
 from hodograph.multibody.model.algebra import (
@@ -57,6 +58,8 @@ class ConstraintRow:
     branch: Literal["sine", "cosine", ""] = ""
     amplitude: float = 0.0
     guide: Guided | None = None
+
+    __repr__ = short_repr
 
 
 def all_rows(coordinates: Coordinates) -> tuple[ConstraintRow, ...]:

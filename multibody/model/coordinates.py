@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hodograph.core.display import cut, listed, short_repr
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.core.kinds import unknown_kind
@@ -24,6 +25,8 @@ class BodyFrame:
     basis: tuple[Place, ...]
     origin_m: Array
     design: Array
+
+    __repr__ = short_repr
 
     def factors(self, position_m: Array) -> Array:
         """Frame factors of a design position, shape (k,)."""
@@ -46,6 +49,9 @@ class Coordinates:
     frames: Mapping[str, BodyFrame]
     lengths_m: Mapping[frozenset[str], float]
     design_q: Array
+
+    def __repr__(self) -> str:
+        return f"Coordinates({cut(self.mechanism.name)}: {len(self.names)}, {listed(self.names)})"
 
     def place(self, name: str, user: str) -> Place:
         """A point or station by name; `user` is named when there is none."""

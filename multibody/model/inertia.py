@@ -36,6 +36,9 @@ class Inertia:
     wheels: list[SpinningWheel] = field(default_factory=list)
     total_kg: float = 0.0
 
+    def __repr__(self) -> str:
+        return f"Inertia({self.total_kg:.6g} kg: entries {len(self.mass)}, wheels {len(self.wheels)})"
+
     def add(self, a: Place, b: Place, factor: float) -> None:
         """Add factor · (velocity of a) · (velocity of b) to twice the kinetic energy, from one side."""
         for form_a, form_b in zip(a, b, strict=True):

@@ -13,6 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
+from hodograph.core.display import cut, short_repr
 from hodograph.core.errors import SettingsError
 from hodograph.core.kinds import unknown_kind
 from hodograph.core.settings import read_settings, settings_from_text
@@ -107,6 +108,8 @@ class Lamina:
     held: bool = False  # whether declared constraints keep its shape already
     kind: Literal["lamina"] = "lamina"  # a flat body on three places
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class PlanarBody:
@@ -121,6 +124,8 @@ class PlanarBody:
     inertia_kgm2: float  # about the centre of gravity
     length_m: float | None = None  # from the first to the second point; by default that of the design position
     kind: Literal["planar"] = "planar"  # a body of a planar mechanism
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +143,8 @@ class RigidBody:
     vectors: tuple[str, ...] = ()  # vectors of the body
     products_kgm2: tuple[float, float, float] = (0.0, 0.0, 0.0)  # ∫ xy dm, ∫ xz dm, ∫ yz dm about the centre of gravity
     kind: Literal["rigid"] = "rigid"  # a body in space
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +165,8 @@ class Wheel:
     spin_inertia_kgm2: float  # about the axis
     transverse_inertia_kgm2: float  # across the axis, about the centre of gravity
     kind: Literal["wheel"] = "wheel"  # a wheel on a carrier
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +221,8 @@ class LinearConstraint:
     value: float  # of their sum
     kind: Literal["linear"] = "linear"  # a linear relation of coordinates
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class Combination:
@@ -220,6 +231,8 @@ class Combination:
     place: str  # the place that follows
     of: Mapping[str, float]  # factor by place; they sum to one
     kind: Literal["combination"] = "combination"  # a place as an affine combination of others
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +259,8 @@ class Guided:
     phase_rad: float = 0.0  # of the sine at time zero
     input: str | None = None  # name of an addition that the caller sets
     kind: Literal["guided"] = "guided"  # a coordinate that follows time or an input
+
+    __repr__ = short_repr
 
 
 Constraint = ConstantDistance | UnitVector | DotProduct | LinearConstraint | Combination | Aligned | Guided
@@ -286,6 +301,10 @@ class Mechanism:
             for name, part in parts.items():
                 if not isinstance(part, known):
                     raise unknown_kind(f"{what} {name}", part, known)
+
+    def __repr__(self) -> str:
+        sizes = f"bodies {len(self.bodies)}, constraints {len(self.constraints)}, forces {len(self.forces)}"
+        return f"Mechanism({cut(self.name)}, {self.space}: points {len(self.points)}, {sizes})"
 
     @property
     def dim(self) -> int:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hodograph.core.display import short_repr
 from hodograph.core.frames import Array
 from hodograph.multibody.model.tables import Index
 
@@ -28,6 +29,8 @@ class Symbolic:
     row: Index
     update: Index
     where: dict[tuple[int, int], int]
+
+    __repr__ = short_repr
 
     @property
     def size(self) -> int:

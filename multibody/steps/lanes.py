@@ -35,6 +35,9 @@ class LaneStepper:
         given = np.zeros(1) if self.parameters is None else np.ascontiguousarray(self.parameters, dtype=np.float64)
         self.work = lane_work_for(self.model.tables, len(self.model.inputs), given)
 
+    def __repr__(self) -> str:
+        return f"LaneStepper({self.model.summary}; {LANES} states at a time)"
+
     def set_input(self, name: str, value: float, rate: float = 0.0, acceleration: float = 0.0) -> None:
         """Set a named input for the following steps."""
         self.work.inputs[self.model.input_index(name)] = (value, rate, acceleration)

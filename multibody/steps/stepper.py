@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hodograph.core.display import counted, short_repr
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.core.kinds import member
@@ -96,6 +97,8 @@ class StepOptions:
         member(Refresh, self.refresh)
         member(Projection, self.projection)
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class StepCost:
@@ -113,6 +116,8 @@ class StepCost:
     projections: int
     capped: int = 0
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
@@ -128,6 +133,10 @@ class Trajectory:
     last: State
     cost: StepCost
     wheels: Array
+
+    def __repr__(self) -> str:
+        times = f", {self.t_s[0]:.6g} to {self.t_s[-1]:.6g} s" if len(self.t_s) else ""
+        return f"Trajectory({counted(len(self.t_s), 'state')} of {self.q.shape[1]} coordinates{times})"
 
 
 def _weights(a: list[list[float]], b: list[float], c: list[float], e: list[float] | None = None) -> Array:
@@ -202,6 +211,9 @@ class Stepper:
         if implicit and self.formulation is not Formulation.AUGMENTED_LAGRANGIAN:
             raise ValueError("linearly implicit Euler brings its own formulation; leave that at its default")
         self.work = self.model.work(self.parameters)
+
+    def __repr__(self) -> str:
+        return f"Stepper({self.model.summary}; {self.formulation}, {self.integrator})"
 
     def set_input(self, name: str, value: float, rate: float = 0.0, acceleration: float = 0.0) -> None:
         """Set a named input for the following steps; rate and acceleration matter for guided coordinates."""
