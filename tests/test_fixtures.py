@@ -1,4 +1,4 @@
-"""Files of format 1 must open ever after: a log, vehicles, a sideslip model of each kind. They are never written again."""
+"""Files of format 1 must open ever after: a log, vehicles, sideslip models. They are never written again."""
 
 from __future__ import annotations
 
