@@ -95,7 +95,8 @@ def print_report(console: Console, r: VehicleReport) -> None:
     d, h = r.design, r.vehicle.body.origin_height_m
     console.print(
         f"[bold]{escape(r.vehicle.name)}[/bold]  {d.total_kg:.1f} kg, wheelbase {r.vehicle.wheelbase_m:.3f} m, centre "
-        f"of gravity {d.cg_m[0]:.3f} m ahead of the rear axle, {h + d.cg_m[2]:.3f} m above the road",
+        f"of gravity {d.cg_m[0]:.3f} m ahead of the rear axle, {h + d.cg_m[2]:.3f} m above the road, yaw inertia "
+        f"{d.yaw_inertia_kgm2:.0f} kg·m²",
         soft_wrap=True,
     )
     console.print(_corner_table(r))

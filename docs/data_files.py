@@ -112,8 +112,8 @@ def _walk(cls: type, place: Place, places: dict[type, dict[Place, None]]) -> Non
 def _tables(hint: Any) -> Iterator[tuple[type, str]]:
     """The tables that a value may be; `*` behind the name of a list of them, `.NAME` of those with names."""
     origin, args = get_origin(hint), get_args(hint)
-    if dataclasses.is_dataclass(hint):
-        yield hint, ""  # type: ignore[misc]
+    if inspect.isclass(hint) and dataclasses.is_dataclass(hint):
+        yield hint, ""
     elif origin in (Union, types.UnionType):
         for alternative in args:
             yield from _tables(alternative)
@@ -149,7 +149,7 @@ def _section(cls: type) -> Iterator[str]:
 
 
 def _fields(cls: type) -> list[dataclasses.Field[Any]]:
-    return [field for field in dataclasses.fields(cls) if field.init]  # type: ignore[arg-type]
+    return [field for field in dataclasses.fields(cls) if field.init]
 
 
 def _meanings(cls: type) -> dict[str, str]:
@@ -168,7 +168,7 @@ def _comments(source: str) -> dict[str, str]:
     for node in body:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.end_lineno is not None:
             behind = lines[node.end_lineno - 1][node.end_col_offset or 0 :].strip()
-            above = []
+            above: list[str] = []
             for line in reversed(lines[: node.lineno - 1]):
                 if not line.strip().startswith("#"):
                     break

@@ -34,7 +34,6 @@ from hodograph.vehicles.file import (
 from hodograph.vehicles.header import Chassis
 from hodograph.vehicles.suspension import Arm, DoubleWishbone, arm_axes
 
-ROOT = Path(__file__).parent
 HEADER = """\
 schema = 2
 name = "mine"
@@ -241,12 +240,6 @@ def test_files_of_schema_1_open(name: str) -> None:
     old, new = vehicle_from_text(_of_schema_1(name), "old.toml"), read_vehicle_file(name)
     assert old.tables == new.tables
     assert old.serves() == new.serves()
-
-
-def test_files_as_they_were_open() -> None:
-    """`tests/fixtures/vehicle-1-*`: never written again."""
-    serves = {path.stem: read_vehicle_file(path).serves() for path in (ROOT / "fixtures").glob("vehicle-1-*.toml")}
-    assert serves == {"vehicle-1-car": tuple(USES), "vehicle-1-header": (SIDESLIP_FILTER,)}
 
 
 def test_lines_of_an_old_file_are_its_own() -> None:

@@ -1,11 +1,10 @@
-"""Vehicle files as a multibody car uses them, and the header that follows from hard points and bodies."""
+"""Vehicle files as a multibody car uses them; a header besides must agree with hard points and bodies."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from hodograph.core.errors import SettingsError
-from hodograph.multibody.car.whole import whole_of
 from hodograph.vehicles.car import CORNERS, Vehicle
 from hodograph.vehicles.file import MULTIBODY_CAR, VehicleFile, read_vehicle_file, shipped_files
 from hodograph.vehicles.header import Chassis
@@ -34,6 +33,8 @@ def car_of(file: VehicleFile) -> Vehicle:
     """The car of a vehicle file whose header, if it has one, agrees with hard points and bodies."""
     car = file.car()
     if file.tables.chassis.stated:
+        from hodograph.multibody.car.whole import whole_of  # builds the model: not for a file without header
+
         require_agreement(file.source, file.tables.chassis, whole_of(car).chassis)
     return car
 
