@@ -17,14 +17,13 @@ import math
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
-from typing import Generic, TypeAlias, TypeVar, cast
+from typing import Generic, TypeAlias, cast
 
 import numpy as np
 import pyproj
 
 from hodograph.core import Array
-
-FloatOrArray = TypeVar("FloatOrArray", float, Array)
+from hodograph.core.frames import FloatOrArray
 
 _LATITUDE_MAX_RAD = math.pi / 2
 _LONGITUDE_MAX_RAD = 2 * math.pi  # both the -180..180 and the 0..360 habit

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hodograph.core import NO_SENSOR_TIME_NS
+from hodograph.core import NO_SENSOR_TIME_NS, Array
 
 if TYPE_CHECKING:
     from hodograph.acquisition.log import LogReader
@@ -44,7 +44,7 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
+class StreamTiming:
     """How regularly rows come, on `clock`. NaN where there are too few rows to say; jitter leaves gaps out.
 
     `step_s` is the median time from row to row (bursts: from burst to burst), `gap_limit_s` the step from which on
@@ -71,7 +71,7 @@ class StreamHealth:
     rows: int
     first_t_ns: int | None
     last_t_ns: int | None
-    timing: Timing
+    timing: StreamTiming
     drops: int
     nan_share: Mapping[str, float]
 
@@ -122,7 +122,7 @@ def stream_health(log: LogReader, stream: str) -> StreamHealth:
     return StreamHealth(stream, int(t_ns.size), first, last, timing_of(t_ns, t_sensor_ns), drops, nan_share)
 
 
-def timing_of(t_ns: Times, t_sensor_ns: Times | None = None) -> Timing:
+def timing_of(t_ns: Times, t_sensor_ns: Times | None = None) -> StreamTiming:
     """Rate, jitter and gaps of rows stamped `t_ns` (n,) by the log and `t_sensor_ns` (n,) by the sensor, if it does."""
     clock: Clock = "log"
     stamps, rows_t_ns = t_ns, t_ns
@@ -134,7 +134,7 @@ def timing_of(t_ns: Times, t_sensor_ns: Times | None = None) -> Timing:
     counts = (int(np.count_nonzero(steps_ns == 0)), int(np.count_nonzero(steps_ns < 0)))
     if not (steps_ns > 0).any():
         nan = float("nan")
-        return Timing(clock, nan, nan, nan, nan, nan, 0, (), *counts)
+        return StreamTiming(clock, nan, nan, nan, nan, nan, 0, (), *counts)
     leaders, rows_per_burst = _bursts(steps_ns)
     steps_s = np.diff(stamps[leaders]) / 1e9
     forward = steps_s > 0
@@ -144,7 +144,7 @@ def timing_of(t_ns: Times, t_sensor_ns: Times | None = None) -> Timing:
     limit_s = GAP_FACTOR * _usual_step_s(steps_s, step_s)
     is_gap = steps_s > limit_s
     deviation_s = np.abs(steps_s[~is_gap] - step_s)
-    return Timing(
+    return StreamTiming(
         clock=clock,
         step_s=step_s,
         rate_hz=rows_per_burst / step_s,
@@ -158,7 +158,7 @@ def timing_of(t_ns: Times, t_sensor_ns: Times | None = None) -> Timing:
     )
 
 
-def _usual_step_s(steps_s: NDArray[np.float64], median_s: float) -> float:
+def _usual_step_s(steps_s: Array, median_s: float) -> float:
     """The longest step that is nothing special: the median where rows are missing, the 90th percentile where they are
     late. Missing rows leave whole multiples of the median; a late row is made up for by a short step after it.
     """
@@ -193,6 +193,6 @@ def _bursts(steps_ns: Times) -> tuple[NDArray[np.bool_], float]:
     return leaders, leaders.size / int(np.count_nonzero(leaders))
 
 
-def _longest(starts_t_ns: Times, durations_s: NDArray[np.float64]) -> tuple[Gap, ...]:
+def _longest(starts_t_ns: Times, durations_s: Array) -> tuple[Gap, ...]:
     order = np.argsort(-durations_s, kind="stable")[:LISTED_GAPS]
     return tuple(Gap(int(starts_t_ns[i]), float(durations_s[i])) for i in order)

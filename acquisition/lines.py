@@ -21,11 +21,11 @@ MAX_LINE_BYTES = 4096  # more without a line end is noise, not a line
 class LineColumn:
     """One field of the line: `channel` is our SI name; `unit` the sensor's; `sign` -1 turns an axis round."""
 
-    channel: str
-    unit: str
-    sign: float = 1.0
-    frame: Frame = Frame.SENSOR
-    description: str = ""
+    channel: str  # our name, which ends in the SI unit
+    unit: str  # the sensor's
+    sign: float = 1.0  # -1 turns an axis round
+    frame: Frame = Frame.SENSOR  # axes of a vector
+    description: str = ""  # kept in the log
 
     def __post_init__(self) -> None:
         if self.sign not in (1.0, -1.0):

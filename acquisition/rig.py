@@ -51,14 +51,14 @@ class Decoder(Protocol):
 class SensorLink:
     """The way to one sensor: its port, what it speaks, and for `lines` what each field of a line is."""
 
-    port: str
-    protocol: Literal["nmea", "lines"]
-    baud: int = 115_200
-    rate_hz: float | None = None
-    accept_missing_checksum: bool = False  # nmea
-    columns: tuple[LineColumn, ...] = ()  # lines
-    delimiter: str = ","  # lines
-    time_unit: str | None = None  # lines
+    port: str  # device or URL
+    protocol: Literal["nmea", "lines"]  # what it speaks
+    baud: int = 115_200  # speed of a serial port
+    rate_hz: float | None = None  # nominal
+    accept_missing_checksum: bool = False  # nmea: take sentences without checksum
+    columns: tuple[LineColumn, ...] = ()  # lines: what each field of a line is
+    delimiter: str = ","  # lines: between fields; a blank means any white space
+    time_unit: str | None = None  # lines: the first field is the sensor's clock, in this unit
 
     def __post_init__(self) -> None:
         if not self.port:
@@ -109,9 +109,11 @@ class Rig:
 
 @dataclass(frozen=True, slots=True)
 class _RigFile:
-    schema: int
-    name: str
-    sensors: dict[str, SensorLink]
+    """A rig file."""
+
+    schema: int  # of this dialect: 1
+    name: str  # of the rig
+    sensors: dict[str, SensorLink]  # by name, which is that of the stream
 
     def __post_init__(self) -> None:
         if self.schema != RIG_VERSION:

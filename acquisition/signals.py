@@ -19,7 +19,7 @@ MIN_COURSE_SPEED_MPS = 3.0  # below, the course over ground is noise
 FINEST_STEP_S = 0.02  # signals are kept no finer: they are averaged over half a second and more
 _GEODETIC = frozenset({"latitude_rad", "longitude_rad"})  # moves with speed, not with attitude: no yaw rate in there
 
-Column = Callable[[str], NDArray[np.float64]]  # a channel's values (n,) by its name
+Column = Callable[[str], Array]  # a channel's values (n,) by its name
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from hodograph.bench.car_peers import PEER_PACKAGES, peer_times_us
 from hodograph.bench.car_timing_kernels import clock_cost_us, thread_clock, timed_groups, timed_steps
+from hodograph.core.display import short_repr
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.multibody.car.car import STEP_S, Car
@@ -76,6 +77,8 @@ class StepTimes:
     iterations: Array
     cost: StepCost
     clock_us: float
+
+    __repr__ = short_repr
 
     def quantile_us(self, share: float) -> float:
         """So many of all steps of all rounds took no longer than this, interrupts of the machine included."""
@@ -150,6 +153,8 @@ class SigmaTimes:
     residual: float
     steps: int
     capped: int
+
+    __repr__ = short_repr
 
 
 def sigma57(car: Car, moments: int = 8, rounds: int = 15) -> SigmaTimes:
@@ -256,6 +261,8 @@ class CarSpeed:
     madds: dict[str, float]
     madds_per_us: float
     peers_us: dict[str, float | None]
+
+    __repr__ = short_repr
 
     @property
     def limit_us(self) -> float:

@@ -2,6 +2,7 @@
 
     python -m benchmarks            # all
     python -m benchmarks log nmea   # some
+    python -m benchmarks --table    # measures nothing: the table at the top anew from the sections that are there
 
 A benchmark is a module here with a one-line docstring (the section's title) and `main()`, which prints.
 """
@@ -15,13 +16,19 @@ import os
 import platform
 import re
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+from benchmarks._summary import summary
+
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER / "RESULTS.md"
-INTRODUCTION = "# Results\n\nEach section is what its command printed, with the conditions it ran under.\n"
+INTRODUCTION = """# Results
+
+Each section is what its command printed, with the conditions it ran under; the table is read from them.
+"""
 LIBRARIES = ("numpy", "numba", "pyarrow", "pyproj", "pynmea2", "asammdf")
 
 
@@ -56,21 +63,33 @@ def run(name: str) -> str:
     return f"## {title}\n\n`python -m benchmarks {name}` · {where}\n\n```\n{text}\n```\n"
 
 
+def sections_of(text: str) -> list[str]:
+    """The sections of RESULTS.md, without what stands before them."""
+    return re.split(r"^(?=## )", text, flags=re.MULTILINE)[1:]
+
+
 def put(section: str) -> None:
     """Replace the section of the same title, or add it at the end."""
     title = section.splitlines()[0]
-    text = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else INTRODUCTION
-    head, *sections = re.split(r"^(?=## )", text, flags=re.MULTILINE)
+    sections = sections_of(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else []
     titles = [s.splitlines()[0] for s in sections]
     if title in titles:
         sections[titles.index(title)] = section
     else:
         sections.append(section)
-    RESULTS.write_text("\n".join(part.strip("\n") + "\n" for part in (head, *sections)), encoding="utf-8")
+    RESULTS.write_text(page(sections), encoding="utf-8")
+
+
+def page(sections: Sequence[str]) -> str:
+    """RESULTS.md: the table of all figures, then the sections."""
+    return "\n".join(part.strip("\n") + "\n" for part in (INTRODUCTION, summary(sections), *sections))
 
 
 def main(names: list[str]) -> None:
     """Run the named benchmarks, or all."""
+    if names == ["--table"]:
+        RESULTS.write_text(page(sections_of(RESULTS.read_text(encoding="utf-8"))), encoding="utf-8")
+        return
     known = sorted(p.stem for p in FOLDER.glob("*.py") if not p.stem.startswith("_"))
     unknown = sorted(set(names) - set(known))
     if unknown:

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
-from numpy.typing import NDArray
 
 from hodograph.bench.kernel_speed import chain, kernel_report, kernel_timings, measure, multilink, stepping
+from hodograph.core.frames import Array
 from hodograph.multibody import (
     Bar,
     Formulation,
@@ -61,7 +61,7 @@ METHODS: dict[str, tuple[Formulation, Integrator, StepOptions]] = {
 }  # fmt: skip
 
 
-def end_position(model: Model, name: str, h_s: float) -> NDArray[np.float64]:
+def end_position(model: Model, name: str, h_s: float) -> Array:
     """Coordinates after one second."""
     stepper = Stepper(model, *METHODS[name])
     steps = round(1.0 / h_s)

@@ -19,7 +19,7 @@ from hodograph.ann.network import MemorySpec, VsaEstimate, VsaNetwork
 from hodograph.ann.tansig import TansigRegressor
 from hodograph.ann.training import RECIPES, TrainingDrive, cross_validate
 from hodograph.observers.sideslip.filter import run_sideslip
-from hodograph.observers.sideslip.vehicle import vehicle_from_text
+from hodograph.observers.sideslip.vehicle import sideslip_vehicle_from_text
 from hodograph.replay.vsa_drive import VsaDrive, read_drive
 from hodograph.replay.vsa_model import VsaKind, VsaModel
 from hodograph.replay.vsa_plot import plot_comparison, plot_estimate, plot_residuals
@@ -144,7 +144,7 @@ def real_car() -> tuple[VsaModel, VsaModel]:
     """The 250 LM: every kind, the split by |ay|, the plots. Returns memory and hybrid of the first seed."""
     whole = lm()
     train, test = whole.between(None, SPLIT_S), whole.between(SPLIT_S, None)
-    car = vehicle_from_text(whole.vehicle_toml or "", "250lm.toml")
+    car = sideslip_vehicle_from_text(whole.vehicle_toml or "", "250lm.toml")
     choice(train)
     part = identified_filter([train], car, Effort(), lambda *_: None)
     table_head("250 LM, last third (t >= 370 s); errors in deg, ms = how late; median of 5 seeds")

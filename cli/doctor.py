@@ -1,18 +1,20 @@
-"""`hodograph doctor`: draws a vehicle, examines it, and says in words what it found."""
+"""`hodograph doctor`: what a vehicle file serves; a car with hard points is drawn, examined, and judged in words."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from hodograph.cli.console import print_json, stderr, stdout
-from hodograph.core.errors import MechanismError
-from hodograph.multibody.car.vehicle import CORNERS, Vehicle, read_vehicle
+from hodograph.core.errors import MechanismError, SettingsError
+from hodograph.multibody.car.vehicle import car_of
+from hodograph.vehicles.car import CORNERS, Vehicle
+from hodograph.vehicles.file import MULTIBODY_CAR, SIDESLIP_FILTER, USES, VehicleFile, read_vehicle_file
 
 if TYPE_CHECKING:
     from hodograph.multibody.car.examine import VehicleReport
@@ -22,8 +24,21 @@ MARKS = {"ok": "[green]ok[/green]", "note": "[cyan]note[/cyan]", "warning": "[bo
 
 
 def run_doctor(vehicle: Path, *, out: Path | None, as_json: bool) -> None:
-    """Prints tables and findings, writes `vehicle.png` and `suspension.png` to `out`."""
-    data = read_vehicle(vehicle)  # a wrong file is told before anything is compiled
+    """Prints what the file serves; for a car also tables and findings, `vehicle.png` and `suspension.png` in `out`."""
+    file = read_vehicle_file(vehicle)
+    if not file.serves():
+        told = "; ".join(
+            f"for the {use} it lacks {', '.join(file.lacks(use))}" for use in (SIDESLIP_FILTER, MULTIBODY_CAR)
+        )
+        raise SettingsError(file.source, f"serves no use yet: {told}")
+    if file.lacks(MULTIBODY_CAR):
+        if as_json:
+            print_json({"vehicle": file.name, "uses": uses_document(file), "pictures": []})
+        else:
+            stdout().print(f"[bold]{escape(file.name)}[/bold]", soft_wrap=True)
+            stdout().print(uses_table(file))
+        return
+    data = car_of(file)  # what contradicts itself is told before anything is compiled
     from hodograph.multibody.car.examine import examine, report_document
 
     console = stderr()
@@ -36,11 +51,27 @@ def run_doctor(vehicle: Path, *, out: Path | None, as_json: bool) -> None:
         raise
     pictures = [] if out is None else _draw(report, out)
     if as_json:
-        print_json({**report_document(report), "pictures": [str(path) for path in pictures]})
+        pages = {"uses": uses_document(file), "pictures": [str(path) for path in pictures]}
+        print_json({**report_document(report), **pages})
         return
+    stdout().print(uses_table(file))
     print_report(stdout(), report)
     for path in pictures:
         stdout().print(f"wrote {escape(str(path))}", soft_wrap=True)
+
+
+def uses_document(file: VehicleFile) -> dict[str, Any]:
+    """By use: whether the file serves it, and what it lacks."""
+    return {use: {"served": not file.lacks(use), "lacks": list(file.lacks(use))} for use in USES}
+
+
+def uses_table(file: VehicleFile) -> Table:
+    """The same for people."""
+    table = Table(title="serves", title_justify="left", box=None, show_header=False, pad_edge=False)
+    for use in USES:
+        lacks = file.lacks(use)
+        table.add_row(MARKS["note" if lacks else "ok"], use, escape(f"lacks {', '.join(lacks)}") if lacks else "")
+    return table
 
 
 def _draw_vehicle(vehicle: Vehicle, design: StaticLoads | None, out: Path) -> Path:
@@ -61,10 +92,11 @@ def _draw(report: VehicleReport, out: Path) -> list[Path]:
 
 def print_report(console: Console, r: VehicleReport) -> None:
     """Corners, ride modes, then every finding; warnings come last, where the eye is."""
-    d, h = r.design, r.vehicle.chassis.origin_height_m
+    d, h = r.design, r.vehicle.body.origin_height_m
     console.print(
         f"[bold]{escape(r.vehicle.name)}[/bold]  {d.total_kg:.1f} kg, wheelbase {r.vehicle.wheelbase_m:.3f} m, centre "
-        f"of gravity {d.cg_m[0]:.3f} m ahead of the rear axle, {h + d.cg_m[2]:.3f} m above the road",
+        f"of gravity {d.cg_m[0]:.3f} m ahead of the rear axle, {h + d.cg_m[2]:.3f} m above the road, yaw inertia "
+        f"{d.yaw_inertia_kgm2:.0f} kg·m²",
         soft_wrap=True,
     )
     console.print(_corner_table(r))

@@ -222,7 +222,9 @@ def info(
 def doctor(
     vehicle: Annotated[
         Path,
-        typer.Argument(help="A vehicle file, or a shipped one: xbw, race_car.", show_default=False, readable=False),
+        typer.Argument(
+            help="A vehicle file, or a shipped one: xbw, race_car, 250lm.", show_default=False, readable=False
+        ),
     ],
     out: Annotated[
         Path | None,
@@ -230,7 +232,7 @@ def doctor(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Examine a vehicle file: draw it, count its freedoms, load its wheels, shake it, sweep its suspension.
+    """Say what a vehicle file serves and lacks; draw a car, count its freedoms, load its wheels, shake and sweep it.
 
     Examples:
 

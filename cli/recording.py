@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import signal
 import threading
-import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,8 +17,9 @@ from hodograph.acquisition.log import FsyncPolicy, LogReader
 from hodograph.acquisition.rig import load_rig
 from hodograph.cli.console import print_json, stderr, stdout, warn
 from hodograph.cli.inspecting import log_health, print_info
-from hodograph.core import SettingsError, TransportError
+from hodograph.core import TransportError
 from hodograph.onboard.recorder import Recorder, SensorTally
+from hodograph.vehicles.file import vehicle_from_text, vehicle_text
 
 SHOWS_PER_S = 4
 
@@ -48,13 +48,9 @@ def run_record(
 
 
 def _vehicle_text(path: Path) -> str:
-    try:
-        text = path.read_text(encoding="utf-8")
-        tomllib.loads(text)
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(str(path), f"cannot be read: {error}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise SettingsError(str(path), f"not valid TOML: {error}") from error
+    """As it stands in the file; one that nobody could use later is refused before anything is recorded."""
+    text, source = vehicle_text(path)
+    vehicle_from_text(text, source)
     return text
 
 

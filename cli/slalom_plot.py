@@ -11,8 +11,8 @@ import numpy as np
 from hodograph.cli.vehicle_plot import COLOURS, FRONT, REAR
 from hodograph.core import Array, MissingExtraError
 from hodograph.multibody.car.car import Car, Drive
-from hodograph.multibody.car.vehicle import CORNERS
 from hodograph.twin.slalom import Slalom
+from hodograph.vehicles.car import CORNERS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

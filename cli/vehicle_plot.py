@@ -11,7 +11,7 @@ from scipy.spatial import ConvexHull
 
 from hodograph.core import Array, MissingExtraError
 from hodograph.multibody.car.assemble import knuckle_axes, seat_in_plane_m
-from hodograph.multibody.car.vehicle import CORNERS, Corner, Vehicle
+from hodograph.vehicles.car import CORNERS, Corner, Vehicle
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,7 +65,7 @@ def corner_lines(vehicle: Vehicle, corner: Corner) -> list[Line]:
 
 
 def _wheel_lines(vehicle: Vehicle, corner: Corner, centre: Array) -> list[Line]:
-    radius_m = vehicle.chassis.origin_height_m + centre[2]
+    radius_m = vehicle.body.origin_height_m + centre[2]
     x, y, z = knuckle_axes(corner).T
     angle = np.linspace(0.0, 2.0 * np.pi, 73)
     ring = np.outer(np.cos(angle), x) + np.outer(np.sin(angle), z)
@@ -158,7 +158,7 @@ def plot_vehicle(vehicle: Vehicle, design: StaticLoads | None, path: Path) -> No
 def _title(vehicle: Vehicle, design: StaticLoads | None) -> str:
     if design is None:
         return vehicle.name
-    height_mm = 1e3 * (vehicle.chassis.origin_height_m + design.cg_m[2])
+    height_mm = 1e3 * (vehicle.body.origin_height_m + design.cg_m[2])
     share = 100.0 * design.front_share
     return (
         f"{vehicle.name}: {design.total_kg:.0f} kg, {share:.1f} % in front, centre of gravity {height_mm:.0f} mm high"
@@ -218,7 +218,7 @@ def _view(axes: Axes, vehicle: Vehicle, lines: list[Line], name: str, cg_m: Arra
     if cg_m is not None:
         axes.plot(cg_m[i], cg_m[j], "o", color="k", mfc="gold", ms=9, zorder=5)
     if j == 2:
-        axes.axhline(-vehicle.chassis.origin_height_m, color="0.6", lw=1.2, zorder=0)
+        axes.axhline(-vehicle.body.origin_height_m, color="0.6", lw=1.2, zorder=0)
     axes.set_title(HEADS[name], fontsize=10, loc="left", color="0.25")
     axes.set_aspect("equal", adjustable="datalim")
     axes.locator_params(axis="x", nbins=5 if i == 1 else 8)

@@ -27,7 +27,10 @@ Mapping_ = Annotated[Path | None, typer.Option("--mapping", help="What the colum
 TMin = Annotated[float | None, typer.Option(help="Only rows from that time on, in s of the data's own time.")]
 TMax = Annotated[float | None, typer.Option(help="Only rows before that time, in s of the data's own time.")]
 Vehicle = Annotated[
-    Path | None, typer.Option("--vehicle", help="Vehicle file; else the mapping's or the log's.", show_default=False)
+    Path | None,
+    typer.Option(
+        "--vehicle", help="Vehicle file or shipped name; else the mapping's or the log's.", show_default=False
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
 Seed = Annotated[int, typer.Option(help="Seed of the random starts.")]
@@ -197,17 +200,16 @@ def _summary(trained: VsaModel, out: Path) -> dict[str, Any]:
 
 
 def _vehicle(path: Path | None, drives: list[VsaDrive]) -> SideslipVehicle | None:
-    """The vehicle file named, or the one that came with the first drive that has one."""
-    from hodograph.core import SettingsError
-    from hodograph.observers.sideslip.vehicle import vehicle_from_text
+    """The vehicle named (a file, or a shipped one), or the one that came with the first drive that has one."""
+    from hodograph.observers.sideslip.vehicle import sideslip_vehicle, sideslip_vehicle_from_text
+    from hodograph.vehicles.file import read_vehicle_file
 
     if path is not None:
-        try:
-            return vehicle_from_text(path.read_text(encoding="utf-8"), str(path))
-        except OSError as error:
-            raise SettingsError(str(path), f"cannot be read: {error.strerror}") from error
+        return sideslip_vehicle(read_vehicle_file(path))
     found = next((d for d in drives if d.vehicle_toml), None)
-    return None if found is None else vehicle_from_text(found.vehicle_toml or "", f"vehicle file of {found.name}")
+    if found is None:
+        return None
+    return sideslip_vehicle_from_text(found.vehicle_toml or "", f"vehicle file of {found.name}")
 
 
 def _estimated(

@@ -17,7 +17,7 @@ from hodograph.core.estimate import Estimate
 from hodograph.core.frames import Array, wrap_rad
 from hodograph.core.layout import StateLayout
 from hodograph.core.reading import Reading, Verdict
-from hodograph.core.settings import read_settings, settings_from_text
+from hodograph.core.settings import read_settings, settings_from_text, settings_with_gaps, toml_table
 from hodograph.core.stream_data import NO_SENSOR_TIME_NS, StreamData
 from hodograph.core.units import from_si, to_si, unit_named
 
@@ -45,7 +45,9 @@ __all__ = [
     "from_si",
     "read_settings",
     "settings_from_text",
+    "settings_with_gaps",
     "to_si",
+    "toml_table",
     "unit_named",
     "wrap_rad",
 ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from hodograph.core.display import counted, cut, listed
 from hodograph.core.units import unit_named
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -52,6 +53,11 @@ class Channel:
         if self.rate_hz is not None and not self.rate_hz > 0:
             raise ValueError(f"channel {self.name}: rate_hz is {self.rate_hz}, want > 0")
 
+    def __repr__(self) -> str:
+        rate = "" if self.rate_hz is None else f"{self.rate_hz:g} Hz"
+        about = ", ".join(part for part in (str(self.frame), rate, cut(self.description, 40)) if part)
+        return f"Channel({cut(self.name)} [{self.unit}]{', ' if about else ''}{about})"
+
 
 @dataclass(frozen=True, slots=True)
 class StreamSchema:
@@ -73,6 +79,9 @@ class StreamSchema:
         twice = sorted({n for n in names if names.count(n) > 1})
         if twice:
             raise ValueError(f"stream {self.name}: channel named twice: {', '.join(twice)}")
+
+    def __repr__(self) -> str:
+        return f"StreamSchema({cut(self.name)}: {counted(len(self.channels), 'channel')}, {listed(self.names)})"
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from hodograph.core.display import html_table, listed
 from hodograph.core.frames import Array
 from hodograph.core.layout import StateLayout
 from hodograph.core.reading import Verdict
@@ -44,3 +45,14 @@ class Estimate:
         """1-sigma of the row `name`, in its unit."""
         i = self.layout[name]
         return float(np.sqrt(self.P[i, i]))
+
+    def __repr__(self) -> str:
+        rows = listed((f"{name} {self[name]:.4g} ± {self.std(name):.2g}" for name in self.layout.names), 90)
+        return f"Estimate(at {self.t_ns} ns: {rows}; {listed(self._said(), 40)})"
+
+    def _repr_html_(self) -> str:
+        caption = f"Estimate at {self.t_ns} ns; {listed(self._said(), 200)}"
+        return html_table(caption, ("row", "value", "1-sigma"), [(n, self[n], self.std(n)) for n in self.layout.names])
+
+    def _said(self) -> list[str]:
+        return [f"{stream} {verdict}" for stream, verdict in self.verdicts.items()] or ["no readings yet"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from hodograph.core.display import counted, listed
 from hodograph.core.frames import Array, wrap_rad
 
 
@@ -39,6 +40,10 @@ class StateLayout:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def __repr__(self) -> str:
+        angles = f"; on circles: {listed(sorted(self.circular), 40)}" if self.circular else ""
+        return f"StateLayout({counted(len(self), 'row')}: {listed(self.names)}{angles})"
 
     def __getitem__(self, name: str) -> int:
         """Row number of `name`."""

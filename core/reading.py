@@ -19,12 +19,24 @@ class Reading:
     values: tuple[float, ...]
     t_sensor_ns: int | None = None
 
+    def __repr__(self) -> str:
+        more = f", … {len(self.values)} values" if len(self.values) > 6 else ""
+        return f"Reading({self.stream} at {self.t_ns} ns: {', '.join(f'{v:.6g}' for v in self.values[:6])}{more})"
+
 
 class Verdict(IntEnum):
-    """What became of a reading. The numbers are written to logs: never renumber."""
+    """What became of a reading; prints as its word. The numbers are written to logs: never renumber."""
 
     USED = 0  # corrected the estimate
     LATE = 1  # older than the newest estimate, taken in by rewinding
     GATED = 2  # improbable under the estimate, refused
     STALE = 3  # older than the rewind horizon, refused
     INVALID = 4  # not finite, no fix, out of range: no measurement at all
+
+    def __str__(self) -> str:
+        return self.name
+
+    __repr__ = __str__
+
+    def __format__(self, spec: str) -> str:
+        return format(self.name, spec)

@@ -2,7 +2,8 @@
 
 The dataclass is the schema: a key that is no field is refused, a field without default must be there, a value must
 fit its annotation, a float must be finite. Ranges belong into `__post_init__` (raise `ValueError`). Every complaint
-names file, line, key.
+names file, line, key; what is missing is named all at once. What a key means stands in the comment behind its field or
+above it: `docs/data_files.py` makes the reference of it.
 
 Annotations understood: str, int, float, bool, Literal, `X | None`, tuple[X, ...], tuple[X, Y], dict[str, X], another
 dataclass, and Any (taken as it is). A field `class_` is written `class` in the file.
@@ -34,6 +35,40 @@ class _Misfit(Exception):
         self.at = path if at is None else at  # whose line is told
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Gap:
+    """A key without default that is not there."""
+
+    table: Path_
+    key: str
+    is_table: bool
+
+    def __str__(self) -> str:
+        where = f"[{_spell((*self.table, self.key) if self.is_table else self.table)}]"
+        return where if self.is_table else f"{where} {self.key}" if self.table else self.key
+
+
+class _Incomplete(_Misfit):
+    """Everything that is there fits, but keys are missing."""
+
+    def __init__(self, path: Path_, gaps: list[_Gap]) -> None:
+        if len(gaps) == 1:
+            super().__init__(gaps[0].table, f"{gaps[0].key!r} is missing and has no default")
+        else:
+            super().__init__(path, f"missing, without default: {', '.join(_grouped(gaps))}")
+        self.gaps = gaps
+
+
+def _grouped(gaps: list[_Gap]) -> list[str]:
+    """As a reader wants them: keys of one table behind one another."""
+    told: list[str] = []
+    last: Path_ | None = None
+    for gap in gaps:
+        told.append(gap.key if gap.table == last and not gap.is_table else str(gap))
+        last = None if gap.is_table else gap.table
+    return told
+
+
 def read_settings(path: str | Path, cls: type[T]) -> T:
     """The TOML file at `path` as an instance of the dataclass `cls`; `SettingsError` says what is wrong and where."""
     try:
@@ -45,24 +80,47 @@ def read_settings(path: str | Path, cls: type[T]) -> T:
 
 def settings_from_text(text: str, cls: type[T], source: str = "settings") -> T:
     """Same for TOML text already at hand; `source` is named in errors."""
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SettingsError(source, f"not valid TOML: {error}") from error
+    table = toml_table(text, source)
     try:
         built: T = _build(cls, table, ())
     except _Misfit as misfit:
-        where = _spell(misfit.path)
-        reason = f"{where}: {misfit.reason}" if where else misfit.reason
-        raise SettingsError(source, reason, _line_of(text, misfit.at)) from misfit.__cause__
+        raise _told(misfit, text, source) from misfit.__cause__
     return built
+
+
+def settings_with_gaps(text: str, cls: type[T], source: str) -> tuple[T, dict[str, tuple[str, ...]]]:
+    """Same for a file that serves several uses: an optional table that lacks keys is taken as not there.
+
+    What such a table lacks is told under its name, for the use that wants it. Anything else that is wrong is an error.
+    """
+    table = toml_table(text, source)
+    gaps: dict[str, tuple[str, ...]] = {}
+    try:
+        built: T = _build(cls, table, (), gaps)
+    except _Misfit as misfit:
+        raise _told(misfit, text, source) from misfit.__cause__
+    return built, gaps
+
+
+def toml_table(text: str, source: str) -> dict[str, Any]:
+    """TOML text as it is; `SettingsError` when it is none."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(source, f"not valid TOML: {error}") from error
+
+
+def _told(misfit: _Misfit, text: str, source: str) -> SettingsError:
+    where = _spell(misfit.path)
+    reason = f"{where}: {misfit.reason}" if where else misfit.reason
+    return SettingsError(source, reason, _line_of(text, misfit.at))
 
 
 def _spell(path: Path_) -> str:
     return "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in path).lstrip(".")
 
 
-def _build(cls: Any, table: object, path: Path_) -> Any:
+def _build(cls: Any, table: object, path: Path_, forgiven: dict[str, tuple[str, ...]] | None = None) -> Any:
     if not isinstance(table, Mapping):
         raise _Misfit(path, f"want a table, got {_describe(table)}")
     hints = get_type_hints(cls)
@@ -73,11 +131,22 @@ def _build(cls: Any, table: object, path: Path_) -> Any:
             meant = f"did you mean {near[0]}?" if near else f"known: {', '.join(fields)}"
             raise _Misfit((*path, key), f"unknown key; {meant}")
     arguments = {}
+    gaps: list[_Gap] = []
     for key, field in fields.items():
-        if key in table:
+        required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        if key not in table:
+            if required:
+                gaps.append(_Gap(path, key, _is_table(hints[field.name])))
+            continue
+        try:
             arguments[field.name] = _fit(hints[field.name], table[key], (*path, key))
-        elif field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
-            raise _Misfit(path, f"{key!r} is missing and has no default")
+        except _Incomplete as incomplete:
+            if required or forgiven is None:
+                gaps += incomplete.gaps
+            else:
+                forgiven[key] = tuple(_grouped(incomplete.gaps))
+    if gaps:
+        raise _Incomplete(path, gaps)
     try:
         return cls(**arguments)
     except (ValueError, HodographError) as error:
@@ -88,6 +157,11 @@ def _key_named_in(reason: str, path: Path_, table: Mapping[Any, object]) -> Path
     """The key that a complaint about a table begins with, so that its line is told rather than that of the header."""
     word = re.match(r"\w*", reason)
     return (*path, word[0]) if word is not None and word[0] in table else path
+
+
+def _is_table(hint: Any) -> bool:
+    alternatives = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    return any(dataclasses.is_dataclass(a) for a in alternatives)
 
 
 def _fit(hint: Any, value: object, path: Path_) -> Any:
@@ -114,7 +188,7 @@ def _fit(hint: Any, value: object, path: Path_) -> Any:
 def _fit_union(args: tuple[Any, ...], value: object, path: Path_) -> Any:
     """The first alternative that takes the value; with several misses, the complaint that got furthest."""
     misfits = []
-    for alternative in _of_that_kind([a for a in args if a is not types.NoneType], value):
+    for alternative in _of_that_kind([a for a in args if a is not types.NoneType], value, path):
         try:
             return _fit(alternative, value, path)
         except _Misfit as misfit:
@@ -122,15 +196,15 @@ def _fit_union(args: tuple[Any, ...], value: object, path: Path_) -> Any:
     raise max(misfits, key=lambda m: len(m.path))
 
 
-def _of_that_kind(alternatives: list[Any], value: object) -> list[Any]:
+def _of_that_kind(alternatives: list[Any], value: object, path: Path_) -> list[Any]:
     """Dataclasses told apart by a Literal field `kind`: only the one meant, so that its complaint is the one heard."""
-    kind = value.get("kind") if isinstance(value, Mapping) else None
-    meant = [a for a in alternatives if dataclasses.is_dataclass(a) and kind in get_args(_hints(a).get("kind"))]
-    return meant or alternatives
-
-
-def _hints(cls: Any) -> dict[str, Any]:
-    return get_type_hints(cls)
+    if not isinstance(value, Mapping) or "kind" not in value:
+        return alternatives
+    kinds = {a: get_args(get_type_hints(a).get("kind")) for a in alternatives if dataclasses.is_dataclass(a)}
+    known = [kind for of_one in kinds.values() for kind in of_one]
+    if known and value["kind"] not in known:
+        raise _Misfit((*path, "kind"), f"want one of {', '.join(map(repr, known))}, got {value['kind']!r}")
+    return [a for a in alternatives if value["kind"] in kinds.get(a, ())] or alternatives
 
 
 def _fit_tuple(args: tuple[Any, ...], value: object, path: Path_) -> tuple[Any, ...]:

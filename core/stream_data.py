@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodograph.core.channel import StreamSchema
+from hodograph.core.display import cut, listed, spanned
 
 NO_SENSOR_TIME_NS = np.iinfo(np.int64).min  # stands for "this row has no sensor stamp" in `t_sensor_ns`
 
@@ -39,6 +40,9 @@ class StreamData:
 
     def __len__(self) -> int:
         return int(self.t_ns.shape[0])
+
+    def __repr__(self) -> str:
+        return f"StreamData({cut(self.schema.name)}: {spanned(self.t_ns)}; {listed(self.schema.names)})"
 
     def __getitem__(self, channel: str) -> NDArray[np.float64] | NDArray[np.float32]:
         """The column of `channel`, (n,)."""

@@ -9,17 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
 
 from hodograph.core.errors import UnitError
+from hodograph.core.frames import FloatOrArray
 
 GRAVITY_MPS2 = 9.80665  # standard gravity, ISO 80000-3
 KNOT_MPS = 1852.0 / 3600.0
-
-FloatOrArray = TypeVar("FloatOrArray", float, NDArray[np.float64])
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         DotProduct,
         Guided,
         Lamina,
-        Linear,
+        LinearConstraint,
         Mechanism,
         Particle,
         PlanarBody,
@@ -68,8 +68,8 @@ _HOMES = {
     "multibody.model.build": ("Model", "State", "build"),
     "multibody.model.mechanism": (
         "Aligned", "Angle", "Bar", "Combination", "ConstantDistance", "Distance", "DotProduct", "Guided", "Lamina",
-        "Linear", "Mechanism", "Particle", "PlanarBody", "Point", "RigidBody", "Station", "UnitVector", "Vector",
-        "Wheel", "read_mechanism", "shipped_mechanism", "shipped_mechanisms",
+        "LinearConstraint", "Mechanism", "Particle", "PlanarBody", "Point", "RigidBody", "Station", "UnitVector",
+        "Vector", "Wheel", "read_mechanism", "shipped_mechanism", "shipped_mechanisms",
     ),
     "multibody.motion.derivatives": ("Sensitivity", "sensitivity"),
     "multibody.motion.energy": ("energy_j",),
@@ -86,12 +86,12 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "Aligned", "Angle", "Bar", "Combination", "ConstantDistance", "CoordinateSpring", "Distance", "DotProduct",
-    "Formulation", "Guided", "Integrator", "Lamina", "LaneStepper", "Linear", "Mechanism", "Model", "Particle",
-    "PlanarBody", "Point", "PointForce", "Projection", "Refresh", "RigidBody", "Sensitivity", "SpringDamper", "State",
-    "Station", "StepCost", "StepOptions", "Stepper", "Torque", "Trajectory", "UnitVector", "Vector", "Wheel", "build",
-    "consistent", "constraint_norms", "energy_j", "from_independent", "mass_matrix", "matrices_r_s", "read_mechanism",
-    "reselect", "sensitivity", "shipped_mechanism", "shipped_mechanisms", "start_state", "user_force",
-    "velocity_sensitivity",
+    "Formulation", "Guided", "Integrator", "Lamina", "LaneStepper", "LinearConstraint", "Mechanism", "Model",
+    "Particle", "PlanarBody", "Point", "PointForce", "Projection", "Refresh", "RigidBody", "Sensitivity",
+    "SpringDamper", "State", "Station", "StepCost", "StepOptions", "Stepper", "Torque", "Trajectory", "UnitVector",
+    "Vector", "Wheel", "build", "consistent", "constraint_norms", "energy_j", "from_independent", "mass_matrix",
+    "matrices_r_s", "read_mechanism", "reselect", "sensitivity", "shipped_mechanism", "shipped_mechanisms",
+    "start_state", "user_force", "velocity_sensitivity",
 ]  # fmt: skip
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from hodograph.core.frames import Array
 from hodograph.core.reading import Reading, Verdict
 from hodograph.multibody.model.build import Model, build
-from hodograph.multibody.model.mechanism import Angle, Bar, Linear, Mechanism, Particle, Point
+from hodograph.multibody.model.mechanism import Angle, Bar, LinearConstraint, Mechanism, Particle, Point
 from hodograph.multibody.motion.derivatives import sensitivity
 from hodograph.multibody.motion.kinematics import from_independent, mass_matrix
 from hodograph.observers.on_mechanism.problem import Problem
@@ -79,7 +79,7 @@ def falling_rail() -> LinearCase:
     """A particle on an upright rail under gravity whose strength is not known."""
     mechanism = Mechanism(
         1, "falling_rail", "planar", (0.0, -9.81), {"P": Point((0.0, 0.0))}, {"body": Particle("P", 2.0)},
-        constraints={"rail": Linear({"P.x": 1.0}, 0.0)}, independent=("P.y",),
+        constraints={"rail": LinearConstraint({"P.x": 1.0}, 0.0)}, independent=("P.y",),
     )  # fmt: skip
     return _case(mechanism, "P.y", (0.0, 0.0), (gravity_error(build(mechanism), FORCE_DENSITY, FORCE_STD),))
 
@@ -133,7 +133,7 @@ def rotor(
 def _rail_mechanism(mass_kg: float) -> Mechanism:
     return Mechanism(
         1, "rail", "planar", (0.0, 0.0), {"P": Point((0.0, 0.0))}, {"body": Particle("P", mass_kg)},
-        constraints={"rail": Linear({"P.y": 1.0}, 0.0)}, independent=("P.x",),
+        constraints={"rail": LinearConstraint({"P.y": 1.0}, 0.0)}, independent=("P.x",),
     )  # fmt: skip
 
 

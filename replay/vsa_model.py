@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hodograph.ann.network import CHANNELS, V_MIN_MPS, VsaEstimate, VsaNetwork, network_from_bytes
 from hodograph.core import Array, ModelError
+from hodograph.core.kinds import member
 from hodograph.observers.sideslip.filter import SideslipRun, run_sideslip
 from hodograph.observers.sideslip.parameters import SideslipParameters
 
@@ -134,7 +135,7 @@ def read_model(path: Path) -> VsaModel:
                 network = network_from_bytes(file["network"].tobytes(), str(path))
         if header["schema"] != SCHEMA or header["version"] != VERSION:
             raise ModelError(f"{path}: {header['schema']} version {header['version']}, want {SCHEMA} {VERSION}")
-        return VsaModel(VsaKind(header["kind"]), network, _filter_part(header["filter"]), header["trained_on"])
+        return VsaModel(member(VsaKind, header["kind"]), network, _filter_part(header["filter"]), header["trained_on"])
     except (ValueError, KeyError, TypeError, OSError, EOFError, BadZipFile) as error:
         raise ModelError(f"{path}: is no sideslip model ({error}); make one with hodograph vsa train") from error
 

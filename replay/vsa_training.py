@@ -11,6 +11,7 @@ import numpy as np
 from hodograph.ann.network import VsaEstimate
 from hodograph.ann.training import RECIPES, Recipe, TrainingDrive, train
 from hodograph.core import Array
+from hodograph.core.kinds import member
 from hodograph.observers.sideslip.filter import run_sideslip
 from hodograph.observers.sideslip.identify import Identified, SideslipDrive, identify
 from hodograph.observers.sideslip.vehicle import ANY_CAR, SideslipVehicle
@@ -43,6 +44,7 @@ def train_model(
     on_progress: OnProgress | None = None,
 ) -> VsaModel:
     """A model of that kind from drives that `check_trainable` accepted; `part` saves identifying the filter again."""
+    kind = member(VsaKind, kind)
     effort = effort or Effort()
     tell = on_progress or (lambda what, done, total: None)
     trained_on: dict[str, object] = {

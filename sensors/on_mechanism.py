@@ -9,13 +9,18 @@ from typing import Protocol
 
 import numpy as np
 
+from hodograph.core.display import short_repr
 from hodograph.core.errors import MechanismError
+from hodograph.core.kinds import unknown_kind
 from hodograph.multibody.model.algebra import Affine, Place, coordinate, place_at, place_combination, place_difference
 from hodograph.multibody.model.build import Model
 from hodograph.multibody.model.coordinates import Coordinates
 from hodograph.sensors.kernels import ACCELERATION, DISTANCE, POSITION, RATE, VELOCITY
 
 _AXIS_NAMES = ("x", "y", "z")
+_KINDS = {
+    POSITION: "POSITION", VELOCITY: "VELOCITY", RATE: "RATE", ACCELERATION: "ACCELERATION", DISTANCE: "DISTANCE"
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +31,11 @@ class Quality:
     `rate_hz` serves `simulate_readings`; `latency_s` also the observers, which take it off a reading's time.
     """
 
-    std: float
-    rate_hz: float | None = None
-    latency_s: float = 0.0
-    bias: float = 0.0
-    resolution: float = 0.0
+    std: float  # white noise of one reading, 1-sigma
+    rate_hz: float | None = None  # for simulated readings
+    latency_s: float = 0.0  # taken off a reading's time
+    bias: float = 0.0  # known, taken off
+    resolution: float = 0.0  # step of the reading; adds resolution²/12 to the variance
 
     def __post_init__(self) -> None:
         if not (self.std >= 0.0 and self.resolution >= 0.0 and self.latency_s >= 0.0 and self.var > 0.0):
@@ -52,6 +57,12 @@ class Row:
     c: Place
     quality: Quality
     period_rad: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in _KINDS:
+            raise unknown_kind(f"sensor row {self.channel}", self.kind, [f"{k} ({n})" for k, n in _KINDS.items()])
+
+    __repr__ = short_repr
 
 
 class MechanismSensor(Protocol):
@@ -79,10 +90,10 @@ _ONE: Place = (Affine(1.0),)
 class Encoder:
     """Reads a coordinate (angle in rad, distance in m). `wraps`: the reading is only known modulo one turn."""
 
-    name: str
-    coordinate: str
-    quality: Quality
-    wraps: bool = False
+    name: str  # of the stream
+    coordinate: str  # angle or distance
+    quality: Quality  # its noise
+    wraps: bool = False  # whether a reading is only known modulo one turn
 
     def rows(self, model: Model) -> tuple[Row, ...]:
         """The coordinate itself."""
@@ -95,9 +106,9 @@ class Encoder:
 class RateEncoder:
     """Reads the rate of a coordinate."""
 
-    name: str
-    coordinate: str
-    quality: Quality
+    name: str  # of the stream
+    coordinate: str  # angle or distance
+    quality: Quality  # its noise
 
     def rows(self, model: Model) -> tuple[Row, ...]:
         """The velocity of the coordinate."""
@@ -110,10 +121,10 @@ class RateEncoder:
 class Gyroscope:
     """Reads the angular rate of a body; in space about `axis`, given in the axes of the design position."""
 
-    name: str
-    body: str
-    quality: Quality
-    axis: tuple[float, float, float] | None = None
+    name: str  # of the stream
+    body: str  # that carries it
+    quality: Quality  # its noise
+    axis: tuple[float, float, float] | None = None  # in space: in the axes of the design position
 
     def rows(self, model: Model) -> tuple[Row, ...]:
         """ω = ḃ·c/(b·b) of two perpendicular directions of the body."""
@@ -139,11 +150,11 @@ class Accelerometer:
     the design position), or stands in the ground axes when `body` is None.
     """
 
-    name: str
-    at: str
-    axis: tuple[float, ...]
-    quality: Quality
-    body: str | None = None
+    name: str  # of the stream
+    at: str  # point or station
+    axis: tuple[float, ...]  # that it measures along
+    quality: Quality  # its noise
+    body: str | None = None  # that carries the axis; None: ground axes
 
     def rows(self, model: Model) -> tuple[Row, ...]:
         """c·(b̈ − g)/|c|."""
@@ -161,9 +172,9 @@ class Accelerometer:
 class DistanceMeter:
     """Reads the distance between two places (a wire potentiometer, an ultrasonic sensor)."""
 
-    name: str
-    between: tuple[str, str]
-    quality: Quality
+    name: str  # of the stream
+    between: tuple[str, str]  # two places
+    quality: Quality  # its noise
 
     def rows(self, model: Model) -> tuple[Row, ...]:
         """|b|."""
@@ -177,10 +188,10 @@ class DistanceMeter:
 class AbsolutePoint:
     """Reads where a place is in the ground axes (GNSS, a camera): one row per axis in `axes`."""
 
-    name: str
-    at: str
-    quality: Quality
-    axes: tuple[int, ...] | None = None
+    name: str  # of the stream
+    at: str  # point or station
+    quality: Quality  # its noise
+    axes: tuple[int, ...] | None = None  # 0, 1, 2 for x, y, z; by default all
 
     def rows(self, model: Model) -> tuple[Row, ...]:
         """The components of the place."""
@@ -191,10 +202,10 @@ class AbsolutePoint:
 class PointVelocity:
     """Reads the velocity of a place in the ground axes."""
 
-    name: str
-    at: str
-    quality: Quality
-    axes: tuple[int, ...] | None = None
+    name: str  # of the stream
+    at: str  # point or station
+    quality: Quality  # its noise
+    axes: tuple[int, ...] | None = None  # 0, 1, 2 for x, y, z; by default all
 
     def rows(self, model: Model) -> tuple[Row, ...]:
         """The components of its velocity."""
@@ -205,8 +216,8 @@ class PointVelocity:
 class SensorGroup:
     """Several sensors that report together in one stream."""
 
-    name: str
-    members: tuple[MechanismSensor, ...] = field(default=())
+    name: str  # of the stream
+    members: tuple[MechanismSensor, ...] = field(default=())  # sensors that report together
 
     @property
     def quality(self) -> Quality:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hodograph.core.display import cut, listed
 from hodograph.core.frames import Array
 from hodograph.multibody.model.algebra import Affine, Place
 from hodograph.multibody.motion.derivatives import sensitivity
@@ -24,6 +25,9 @@ class SensorSet:
     rows: tuple[Row, ...]
     first_row: dict[str, tuple[int, int]]
     table: SensorTable
+
+    def __repr__(self) -> str:
+        return f"SensorSet({listed(self.first_row)}: rows {len(self.rows)}, on {cut(self.model.mechanism.name)})"
 
     @property
     def channels(self) -> tuple[str, ...]:

@@ -81,7 +81,7 @@ def axle_side(vehicle: Vehicle, corner: str, load_n: float) -> AxleSide:
         axle.wheel.mass_kg + axle.suspension.knuckle.mass_kg, axle.wheel.spin_inertia_kgm2, float(c[1]),
         float(c[2] - c[0]) / 2.0, tyre.stiffness_npm,
         tyre.trail_m * float(np.sqrt(q)) * (1.0 - abs(e0) / tyre.trail_zero_slip) ** 2,
-        mid.centre_m[2] + vehicle.chassis.origin_height_m,
+        mid.centre_m[2] + vehicle.body.origin_height_m,
     )  # fmt: skip
 
 
@@ -116,7 +116,7 @@ def cornering(vehicle: Vehicle, speed_mps: float, ay_mps2: float) -> Cornering:
     pulls = [s.stiffness_npr * _static_slip(vehicle, c, s) for s, c in zip(sides, ("fl", "rl"), strict=True)]
     b_m = static.cg_m[0]
     a_m = length_m - b_m
-    height_m = static.cg_m[2] + vehicle.chassis.origin_height_m
+    height_m = static.cg_m[2] + vehicle.body.origin_height_m
     yaw = 1.0 / speed_mps
     cf, cr = 2.0 * front.stiffness_npr, 2.0 * rear.stiffness_npr
     bicycle = mass_kg / length_m * (b_m / cf - a_m / cr)

@@ -11,9 +11,9 @@ from hodograph.core.frames import Array
 from hodograph.multibody import State
 from hodograph.multibody.car import read_vehicle
 from hodograph.multibody.car.car import STEP_S, Car
-from hodograph.multibody.car.vehicle import RightSide, Vehicle
 from hodograph.multibody.forces.road import Road
 from hodograph.multibody.motion.kinematics import mass_matrix
+from hodograph.vehicles.car import RightSide, Vehicle
 
 VEHICLES = ("xbw", "race_car")
 SLOPE_RAD = np.radians(5.0)
@@ -41,10 +41,10 @@ def on_slope(name: str, kind: str) -> tuple[Car, State]:
 
 def symmetric(vehicle: Vehicle) -> Vehicle:
     """The vehicle with both sides alike and the mass of the chassis in the middle plane."""
-    c = vehicle.chassis
-    chassis = replace(c, cg_m=(c.cg_m[0], 0.0, c.cg_m[2]), products_kgm2=(0.0, c.products_kgm2[1], 0.0))
+    c = vehicle.body
+    body = replace(c, cg_m=(c.cg_m[0], 0.0, c.cg_m[2]), products_kgm2=(0.0, c.products_kgm2[1], 0.0))
     front, rear = (replace(axle, right=RightSide()) for axle in (vehicle.front, vehicle.rear))
-    return replace(vehicle, chassis=chassis, front=front, rear=rear)
+    return replace(vehicle, body=body, front=front, rear=rear)
 
 
 def without_air(name: str) -> Car:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hodograph.multibody.car.suspension import Arm, DoubleWishbone, Knuckle, Rod, Vec3
-from hodograph.multibody.car.vehicle import Spring, Vehicle, read_vehicle
+from hodograph.multibody.car.vehicle import read_vehicle
+from hodograph.vehicles.car import Spring, Vehicle
+from hodograph.vehicles.checks import Vec3
+from hodograph.vehicles.suspension import Arm, DoubleWishbone, Knuckle, Rod
 
 WHEELBASE_M = 3.1
 RADIUS_M = 0.2286
@@ -46,5 +48,5 @@ def printed_corner() -> Vehicle:
         suspension=suspension,
         spring=spring,
     )
-    chassis = replace(ordinary.chassis, origin_height_m=RADIUS_M)
-    return replace(ordinary, name="printed", front=front, chassis=chassis)
+    body = replace(ordinary.body, origin_height_m=RADIUS_M)
+    return replace(ordinary, name="printed", front=front, body=body)

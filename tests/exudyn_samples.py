@@ -17,8 +17,8 @@ import numpy as np
 from scipy.interpolate import PchipInterpolator
 
 from hodograph.core.frames import Array
-from hodograph.multibody.car.suspension import Arm, DoubleWishbone, Rod
-from hodograph.multibody.car.vehicle import CORNERS, Corner, Vehicle
+from hodograph.vehicles.car import CORNERS, Corner, Vehicle
+from hodograph.vehicles.suspension import Arm, DoubleWishbone, Rod
 
 KNEE_M = 0.002
 
@@ -74,7 +74,7 @@ class ExudynCar:
         self.exu = exudyn
         self.mbs = exudyn.SystemContainer().AddSystem()
         free = self.corners == CORNERS
-        chassis = self.vehicle.chassis
+        chassis = self.vehicle.body
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             if free:
@@ -94,7 +94,7 @@ class ExudynCar:
     @property
     def _height_m(self) -> float:
         """Of the body origin above the road at the start."""
-        return self.vehicle.chassis.origin_height_m + self.lift_m
+        return self.vehicle.body.origin_height_m + self.lift_m
 
     def _at(self, point_m: Any) -> Array:
         """A point of the vehicle file in exudyn's ground axes."""

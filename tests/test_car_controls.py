@@ -14,8 +14,8 @@ from hodograph.multibody import State, build
 from hodograph.multibody.car import mechanism_of, read_vehicle
 from hodograph.multibody.car.car import Car
 from hodograph.multibody.car.energy import steering_power_w
-from hodograph.multibody.forces.driveline import OpenDifferential
 from hodograph.twin import slalom
+from hodograph.vehicles.driveline import OpenDifferential
 
 RACK, FRONT, REAR, DRIVE = range(4)  # inputs of the XBW
 

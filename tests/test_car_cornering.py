@@ -12,8 +12,8 @@ from car_drives import VEHICLES, rise, symmetric, times_s
 
 from hodograph.multibody.car import CornerKinematics, Vehicle, read_vehicle
 from hodograph.multibody.car.car import Car
-from hodograph.multibody.car.vehicle import DrivenAxles
-from hodograph.multibody.forces.driveline import OpenDifferential
+from hodograph.vehicles.car import DrivenAxles
+from hodograph.vehicles.driveline import OpenDifferential
 
 SPEED_MPS = 20.0
 TENTH_G = 0.981

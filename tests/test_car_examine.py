@@ -19,7 +19,7 @@ from hodograph.cli.doctor import print_report
 from hodograph.multibody.car import CORNERS, read_vehicle, static_loads
 from hodograph.multibody.car.curves import corner_figures
 from hodograph.multibody.car.examine import VehicleReport, examine, report_document
-from hodograph.multibody.car.vehicle import Vehicle
+from hodograph.vehicles.car import Vehicle
 
 FOLDER = Path(__file__).parents[1] / "vehicles"
 
@@ -42,11 +42,11 @@ def textbook_hz(vehicle: Vehicle) -> list[float]:
     loads = static_loads(vehicle)
     corners = {c: corner_figures(vehicle, c, loads.spring_n[c]) for c in CORNERS}
     wheels_kg = {c: corner_kg(vehicle, c)[0] for c in CORNERS}
-    mass = np.diag([loads.total_kg - sum(wheels_kg.values()), *vehicle.chassis.inertia_kgm2[:2], *wheels_kg.values()])
+    mass = np.diag([loads.total_kg - sum(wheels_kg.values()), *vehicle.body.inertia_kgm2[:2], *wheels_kg.values()])
     for c in CORNERS:
         x, y, _ = vehicle.corner(c).axle.wheel_centre_m
         mass[1, 1] += corner_kg(vehicle, c)[1] * (0.6 * y) ** 2
-        mass[2, 2] += corner_kg(vehicle, c)[1] * (x - vehicle.chassis.cg_m[0]) ** 2
+        mass[2, 2] += corner_kg(vehicle, c)[1] * (x - vehicle.body.cg_m[0]) ** 2
     stiffness = np.zeros((7, 7))
 
     def add(direction: np.ndarray[Any, Any], rate_npm: float) -> None:
@@ -56,7 +56,7 @@ def textbook_hz(vehicle: Vehicle) -> list[float]:
     for k, c in enumerate(CORNERS):
         x, y, _ = vehicle.corner(c).axle.wheel_centre_m
         travel[c] = np.zeros(7)
-        travel[c][:3] = [-1.0, -(y - vehicle.chassis.cg_m[1]), x - vehicle.chassis.cg_m[0]]
+        travel[c][:3] = [-1.0, -(y - vehicle.body.cg_m[1]), x - vehicle.body.cg_m[0]]
         travel[c][3 + k] = 1.0
         add(travel[c], corners[c].wheel_rate_npm)
         add(np.eye(7)[3 + k], vehicle.corner(c).axle.tyre.stiffness_npm)
@@ -124,11 +124,11 @@ def test_a_car_that_is_wrong_is_told_so() -> None:
 def test_a_car_that_would_tip_over_is_diagnosed(x_m: float, light: tuple[str, ...]) -> None:
     """With the centre of gravity outside the wheelbase an axle would have to hang on to the road."""
     good = read_vehicle("xbw")
-    cg_m = (x_m, *good.chassis.cg_m[1:])
-    report = examine(replace(good, chassis=replace(good.chassis, cg_m=cg_m)))
+    cg_m = (x_m, *good.body.cg_m[1:])
+    report = examine(replace(good, body=replace(good.body, cg_m=cg_m)))
     told = [f.text for f in report.findings if f.level == "warning"]
     for name in light:
-        assert any(text.startswith(f"{name} wheel would carry -") and "chassis.cg_m" in text for text in told)
+        assert any(text.startswith(f"{name} wheel would carry -") and "body.cg_m" in text for text in told)
     assert any("carries nothing, so it has no frequency" in f.text for f in report.findings)
     json.dumps(report_document(report))
 
@@ -185,5 +185,5 @@ def test_doctor_of_a_wrong_file_says_line_and_reason(
     assert out == ""
     line = 1 + text.split("\n").index("mass_lb = 541.0")
     assert f"mine.toml, line {line}" in err
-    assert "chassis.mass_lb: unknown key; did you mean mass_kg?" in err
+    assert "body.mass_lb: unknown key; did you mean mass_kg?" in err
     assert run(monkeypatch, tmp_path / "nowhere.toml") == 1

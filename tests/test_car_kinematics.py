@@ -12,8 +12,8 @@ from hodograph.core.errors import MechanismError
 from hodograph.multibody.car import CornerKinematics, mechanism_of, read_vehicle, static_loads
 from hodograph.multibody.car.curves import corner_figures
 from hodograph.multibody.car.kinematics import cardan_xzy_rad, roll_centre_height_m
-from hodograph.multibody.car.vehicle import AntiRollBar
 from hodograph.multibody.forces.loads import AntiRoll
+from hodograph.vehicles.car import AntiRollBar
 
 PRINTED = {
     0.030: ((1.2281, 2.4530, 29.9707), (-0.4649, 0.7890, 0.2423)),

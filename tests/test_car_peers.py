@@ -15,10 +15,11 @@ from hodograph.multibody.car.car import Car
 from hodograph.multibody.car.forces import add_spring
 from hodograph.multibody.car.modes import RideMode, ride_modes
 from hodograph.multibody.car.statics import static_loads
-from hodograph.multibody.car.vehicle import CORNERS, Axle, Vehicle, read_vehicle
+from hodograph.multibody.car.vehicle import read_vehicle
 from hodograph.multibody.forces.rolling import TyreContact
 from hodograph.multibody.model.build import State, build
 from hodograph.multibody.steps.stepper import StepOptions, Stepper
+from hodograph.vehicles.car import CORNERS, Axle, Vehicle
 
 pytestmark = pytest.mark.skipif(find_spec("exudyn") is None, reason="exudyn, the peer, is not installed")
 FRICTIONLESS = 1e-6
@@ -44,7 +45,7 @@ def test_a_corner_dropped_on_its_wheel_moves_as_in_exudyn(name: str, lift_m: flo
 
     vehicle = _on_ice()
     corner, preload_n = vehicle.corner(name), dict(static_loads(vehicle).spring_n)
-    parts = Parts(vehicle.chassis.origin_height_m + lift_m)
+    parts = Parts(vehicle.body.origin_height_m + lift_m)
     add_chassis(parts, vehicle, fixed=True)
     if name[0] == "f":
         add_rack(parts, vehicle)

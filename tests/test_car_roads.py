@@ -16,7 +16,7 @@ def test_a_slope_moves_load_to_the_lower_axle_and_a_bank_to_the_lower_side(name:
     car = car_of(name)
     static = static_loads(car.vehicle)
     weight_n = car.vehicle.gravity_mps2 * static.total_kg
-    height_m = static.cg_m[2] + car.vehicle.chassis.origin_height_m
+    height_m = static.cg_m[2] + car.vehicle.body.origin_height_m
     flat = car.loads_n(settled(name))
     car_up, up = on_slope(name, "up")
     loads = car_up.loads_n(up)
@@ -77,7 +77,7 @@ def test_a_long_wave_lifts_the_car_and_loads_follow_its_curvature(name: str) -> 
     expected = -weight_n * (2.0 * np.pi * v_mps / wave_m) ** 2 * amplitude_m / car.vehicle.gravity_mps2
     assert swing[0] == pytest.approx(expected, rel=0.2)
     road_m = amplitude_m * np.sin(2.0 * np.pi * drive.position_m[later, 0] / wave_m)
-    assert np.abs(drive.position_m[later, 2] - car.vehicle.chassis.origin_height_m - road_m).max() < 0.03
+    assert np.abs(drive.position_m[later, 2] - car.vehicle.body.origin_height_m - road_m).max() < 0.03
 
 
 @pytest.mark.parametrize("name", VEHICLES)

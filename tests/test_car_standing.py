@@ -12,9 +12,10 @@ from hodograph.core.frames import Array
 from hodograph.multibody import State
 from hodograph.multibody.car import CORNERS, StaticLoads, static_loads
 from hodograph.multibody.car.car import STANDSTILL_BRAKE_PA, Car, Drive
-from hodograph.multibody.forces.driveline import DiscBrake
+from hodograph.multibody.forces.driveline import aero_row
 from hodograph.multibody.forces.rolling_kernels import RADIUS
 from hodograph.multibody.forces.tyres import steady_force
+from hodograph.vehicles.driveline import DiscBrake
 
 
 def _held(pressure_pa: Array) -> dict[str, Array]:
@@ -159,7 +160,7 @@ def test_braking_distance_below_the_friction_limit(name: str) -> None:
     force_n = _brake_force_n(car, state, pressure_pa) + rolling_n
     assert force_n > 0.3 * mass_kg * car.vehicle.gravity_mps2
     assert car.vehicle.aero is not None
-    drag = car.vehicle.aero.aerodynamics.row()[0]
+    drag = aero_row(car.vehicle.aero.aerodynamics)[0]
     effective_kg = mass_kg * (1.0 + _rotating_share(car, state))
     assert distance_m == pytest.approx(_distance_m(speed_mps, 0.05, effective_kg, force_n, drag), rel=0.02)
 
@@ -173,7 +174,7 @@ def test_braking_distance_with_locked_wheels(name: str) -> None:
     assert np.abs(drive.spin_radps[sliding]).max() < 0.5
     static, lift = static_loads(car.vehicle), car.vehicle.aero
     assert lift is not None
-    drag, *lifts = lift.aerodynamics.row()
+    drag, *lifts = aero_row(lift.aerodynamics)
     speeds = np.linspace(0.05, speed_mps, 100)
     forces = np.array([_sliding_force_n(car, static, -v * v * np.array(lifts)) for v in speeds])
     assert 0.4 < forces[0] / (car.vehicle.gravity_mps2 * static.total_kg) < 1.5
@@ -183,7 +184,7 @@ def test_braking_distance_with_locked_wheels(name: str) -> None:
 
 def _sliding_force_n(car: Car, static: StaticLoads, down_n: Array) -> float:
     """Of four locked wheels, with the load that braking moves to the front and the downforce of each axle."""
-    height_m = static.cg_m[2] + car.vehicle.chassis.origin_height_m
+    height_m = static.cg_m[2] + car.vehicle.body.origin_height_m
     force_n = 0.0
     for _ in range(8):  # the loads depend on the force
         moved_n = force_n * height_m / car.vehicle.wheelbase_m

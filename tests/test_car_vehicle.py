@@ -12,7 +12,7 @@ from hodograph.core.errors import SettingsError
 from hodograph.multibody import SpringDamper, Stepper, Wheel, build
 from hodograph.multibody.car import CORNERS, mechanism_of, read_vehicle, shipped_vehicles, static_loads
 from hodograph.multibody.car.forces import stop_curve
-from hodograph.multibody.car.vehicle import Damper, Stop
+from hodograph.vehicles.car import Damper, Stop
 
 FOLDER = Path(__file__).parents[1] / "vehicles"
 BODIES = {"xbw": 18, "race_car": 22}
@@ -41,7 +41,7 @@ def test_static_loads_carry_the_weight_where_it_is(name: str) -> None:
         assert force > 0.0, name
     contact = {c: np.array(vehicle.corner(c).axle.wheel_centre_m) for c in CORNERS}
     for c in CORNERS:
-        out_m = vehicle.chassis.origin_height_m * np.tan(vehicle.corner(c).camber_rad)
+        out_m = vehicle.body.origin_height_m * np.tan(vehicle.corner(c).camber_rad)
         contact[c][1] += out_m * np.cos(vehicle.corner(c).toe_rad)
         contact[c][0] -= out_m * np.sin(vehicle.corner(c).toe_rad)
     for axis in (0, 1):
@@ -58,7 +58,7 @@ def test_the_design_position_is_an_equilibrium_when_springs_do_not_say_their_loa
     for corner in CORNERS:
         contact = forces[f"{corner}_tyre"]
         assert contact.kind == "tyre"
-        radius_m = vehicle.chassis.origin_height_m / np.cos(vehicle.corner(corner).camber_rad)
+        radius_m = vehicle.body.origin_height_m / np.cos(vehicle.corner(corner).camber_rad)
         free_m = radius_m + loads.wheel_n[corner] / contact.tyre.stiffness_npm
         forces[f"{corner}_tyre"] = replace(contact, tyre=replace(contact.tyre, radius_m=free_m, camber_slip=0.0))
     stepper = Stepper(build(replace(mechanism, forces=forces)))
@@ -129,16 +129,20 @@ WRONG = {
     "backward": ("lower_front_m = [2.520,", "lower_front_m = [2.120,", r"line \d+.*lower arm.*ahead"),
     "origin": ("wheel_centre_m = [0.0, 0.660, 0.0]", "wheel_centre_m = [0.1, 0.660, 0.0]", "body origin"),
     "two loads": ("rate_npm = 32000.0", "rate_npm = 32000.0\nload_n = 1.0\nfree_length_m = 0.4", "not both"),
-    "missing": ('[drive.rear]\nkind = "open"\n', "", "'drive' is missing"),
-    "no such kind": ('kind = "macpherson"', 'kind = "trailing_arm"', r"line \d+.*trailing_arm|kind"),
-    "weightless": ("mass_kg = 541.0", "mass_kg = 0.0", r"line \d+.*chassis.*mass_kg must be positive"),
+    "missing": ('[drive.rear]\nkind = "open"\n', "", r"lacks \[drive\]; add"),
+    "no such kind": (
+        'kind = "macpherson"',
+        'kind = "trailing_arm"',
+        r"line \d+: rear.suspension.kind: want one of 'double_wishbone', 'macpherson', got 'trailing_arm'",
+    ),
+    "weightless": ("mass_kg = 541.0", "mass_kg = 0.0", r"line \d+.*body.*mass_kg must be positive"),
     "newtons per millimetre": ("rate_npm = 32000.0", "rate_npm = 32.0", r"line \d+.*front.spring.*N/mm"),
     "millimetres per second": ("[1.0, 1650.0]", "[1000.0, 1650.0]", r"line \d+.*front.damper.*mm/s"),
     "far stop": ("clearance_m = 0.035", "clearance_m = 35.0", r"line \d+.*front.bump_stop.*millimetres"),
-    "high car": ("origin_height_m = 0.28", "origin_height_m = 280.0", r"line \d+.*chassis.*millimetres"),
-    "no gravity": ("schema = 1", "schema = 1\ngravity_mps2 = 0.0", r"line \d+.*gravity_mps2 must be positive"),
+    "high car": ("origin_height_m = 0.28", "origin_height_m = 280.0", r"line \d+.*body.*millimetres"),
+    "no gravity": ("schema = 2", "schema = 2\ngravity_mps2 = 0.0", r"line \d+.*gravity_mps2 must be positive"),
     "no gear": ("rack_m_per_rad = ", "rack_m_per_rad = 0.0 # ", r"line \d+.*rack_m_per_rad is 0.*give the travel"),
-    "not a number": ("mass_kg = 541.0", "mass_kg = nan", r"line \d+.*chassis.mass_kg.*finite"),
+    "not a number": ("mass_kg = 541.0", "mass_kg = nan", r"line \d+.*body.mass_kg.*finite"),
     "endless": ("rate_npm = 32000.0", "rate_npm = inf", r"line \d+.*front.spring.rate_npm.*finite"),
     "right of the right": (
         "[rear.right.wheel]",
@@ -177,5 +181,5 @@ def test_a_wrong_file_gets_line_and_reason(case: str, tmp_path: Path) -> None:
 
 
 def test_an_unknown_name_lists_the_shipped_ones() -> None:
-    with pytest.raises(SettingsError, match="no such vehicle; there are race_car, xbw"):
+    with pytest.raises(SettingsError, match="no such vehicle; there are 250lm, race_car, xbw"):
         read_vehicle("tank")

@@ -118,13 +118,17 @@ def test_a_port_that_never_comes(tmp_path: Path) -> None:
     assert json.loads(process.stdout)["streams"]["imu"]["rows"] == 0
 
 
-def test_a_broken_vehicle_file_stops_before_anything_is_written(tmp_path: Path) -> None:
-    (tmp_path / "car.toml").write_text("mass_kg = = 3")
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [("mass_kg = = 3", "not valid TOML"), ('schema = 2\nname = "x"\n[chassis]\nmass = 3\n', "did you mean mass_kg?")],
+)
+def test_a_broken_vehicle_file_stops_before_anything_is_written(tmp_path: Path, text: str, complaint: str) -> None:
+    (tmp_path / "car.toml").write_text(text)
     rig = write_rig(tmp_path, "/dev/null")
     arguments = ["record", str(rig), "-o", str(tmp_path / "a.drive"), "--vehicle", str(tmp_path / "car.toml")]
     process = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False)
     assert process.returncode == 1
-    assert "not valid TOML" in process.stderr
+    assert complaint in process.stderr
     assert not (tmp_path / "a.drive").exists()
 
 

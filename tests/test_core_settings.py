@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
-from hodograph.core import Frame, SettingsError, read_settings, settings_from_text
+from hodograph.core import Frame, SettingsError, read_settings, settings_from_text, settings_with_gaps
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +90,45 @@ def test_a_wrong_file_gets_the_line_and_the_reason(old: str, new: str, complaint
         settings_from_text(GOOD.replace(old, new, 1), Car, source="kart.toml")
     assert complaint in str(caught.value)
     assert str(caught.value).startswith("kart.toml")
+
+
+def test_all_that_is_missing_is_told_at_once() -> None:
+    text = 'frame = "body"\n[[wheel]]\nside = "left"\n[[wheel]]\nradius_m = 0.1\n'
+    with pytest.raises(SettingsError, match="missing, without default: name, mass_kg, \\[wheel\\[0\\]\\] radius_m"):
+        settings_from_text(text, Car)
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    radius_m: float
+    kind: Literal["round"] = "round"
+
+
+@dataclass(frozen=True, slots=True)
+class Flat:
+    length_m: float
+    kind: Literal["flat"] = "flat"
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    spare: Round | Flat | None = None
+    jack: Wheel | None = None
+
+
+def test_an_unknown_kind_is_named() -> None:
+    with pytest.raises(SettingsError, match=r"line 2: spare.kind: want one of 'round', 'flat', got 'square'"):
+        settings_from_text('[spare]\nkind = "square"\nradius = 3\n', Tools)
+
+
+def test_an_incomplete_table_may_be_forgiven_but_never_a_wrong_one() -> None:
+    tools, gaps = settings_with_gaps('[spare]\nkind = "flat"\n[jack]\nradius_m = 1.0\n', Tools, "t.toml")
+    assert (tools.spare, tools.jack) == (None, Wheel(1.0))
+    assert gaps == {"spare": ("[spare] length_m",)}
+    with pytest.raises(SettingsError, match=r"line 2: jack.width: unknown key"):
+        settings_with_gaps("[jack]\nwidth = 1.0\n", Tools, "t.toml")
+    with pytest.raises(SettingsError, match="spare: 'length_m' is missing"):
+        settings_from_text('[spare]\nkind = "flat"\n', Tools)
 
 
 def test_an_unreadable_file_is_one_line(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tyre_samples import MAGIC, TMEASY
 
 from hodograph.core import SettingsError, settings_from_text
 from hodograph.multibody.forces.columns import AERO_WIDTH, BRAKE_WIDTH, DIFFERENTIAL_WIDTH
-from hodograph.multibody.forces.driveline import Aerodynamics, DiscBrake, LimitedSlip, OpenDifferential
+from hodograph.multibody.forces.driveline import aero_row, brake_row, differential_row
 from hodograph.multibody.forces.driveline_kernels import (
     aero_force,
     brake_limit,
@@ -21,7 +21,9 @@ from hodograph.multibody.forces.driveline_kernels import (
     rolling_resistance,
 )
 from hodograph.multibody.forces.tyre_kernels import tyre_response
-from hodograph.multibody.forces.tyres import Tyre, steady_force, tyre_row
+from hodograph.multibody.forces.tyres import steady_force, tyre_row
+from hodograph.vehicles.driveline import Aerodynamics, DiscBrake, LimitedSlip, OpenDifferential
+from hodograph.vehicles.tyres import Tyre
 
 BRAKE = DiscBrake(friction=0.35, effective_radius_m=0.1, pad_force=(-60.0, 1.1e-3, 6e-11, -3e-18))
 INERTIA_KGM2 = 0.6
@@ -37,7 +39,7 @@ def limit_nm(brake: DiscBrake, pressure_pa: float) -> float:
 
 def spin(brake: DiscBrake, drive: Any, pressure: Any, duration_s: float, h: float, omega: float = 0.0) -> Any:
     """A wheel on the brake, implicit steps with Newton: (angle, omega, theta) in the end, and the largest iteration."""
-    row, angle, theta, worst = brake.row(), 0.0, 0.0, 0
+    row, angle, theta, worst = brake_row(brake), 0.0, 0.0, 0
     for k in range(round(duration_s / h)):
         t = (k + 1) * h
         now, low, high = omega, -1e9, 1e9
@@ -58,11 +60,11 @@ def spin(brake: DiscBrake, drive: Any, pressure: Any, duration_s: float, h: floa
 
 
 def test_the_limit_is_the_cubic_of_the_pressure() -> None:
-    assert BRAKE.row().shape == (BRAKE_WIDTH,)
+    assert brake_row(BRAKE).shape == (BRAKE_WIDTH,)
     for pressure in (-1e6, 0.0, 3e4, 1e5, 1e6, 8e6):
-        assert brake_limit(BRAKE.row(), pressure) == pytest.approx(limit_nm(BRAKE, max(pressure, 0.0)), rel=1e-12)
-    assert brake_limit(BRAKE.row(), 3e4) == 0.0  # the pads do not touch yet
-    assert brake_limit(BRAKE.row(), 5e6) > 400.0
+        assert brake_limit(brake_row(BRAKE), pressure) == pytest.approx(limit_nm(BRAKE, max(pressure, 0.0)), rel=1e-12)
+    assert brake_limit(brake_row(BRAKE), 3e4) == 0.0  # the pads do not touch yet
+    assert brake_limit(brake_row(BRAKE), 5e6) > 400.0
 
 
 @settings(max_examples=300, deadline=None)
@@ -76,7 +78,7 @@ def test_the_limit_is_the_cubic_of_the_pressure() -> None:
 def test_the_brake_never_exceeds_its_limit_nor_winds_up(
     pressure: float, omega: float, part: float, tau: float, damping: float
 ) -> None:
-    row = replace(BRAKE, damping_nmspr=damping).row()
+    row = brake_row(replace(BRAKE, damping_nmspr=damping))
     limit = brake_limit(row, pressure)
     theta0 = part * limit / BRAKE.stiffness_nmpr
     torque, theta, slope = brake_torque(row, pressure, omega, theta0, tau)
@@ -90,7 +92,7 @@ def test_the_brake_never_exceeds_its_limit_nor_winds_up(
 
 
 def test_a_released_brake_lets_go() -> None:
-    row = BRAKE.row()
+    row = brake_row(BRAKE)
     torque, theta, _ = brake_torque(row, 0.0, 0.0, 0.004, 4e-3)
     assert torque == 0.0
     assert 0.0 < theta < 0.002
@@ -136,7 +138,7 @@ def test_a_held_wheel_does_not_creep() -> None:
         angle, omega, theta, worst = spin(BRAKE, lambda t: min(torque, torque * t), lambda t: HOLD_PA, 2.0, h)
         assert angle == pytest.approx(torque / BRAKE.stiffness_nmpr, rel=1e-6)
         assert worst <= 3
-        row = BRAKE.row()
+        row = brake_row(BRAKE)
         for _ in range(round(60.0 / h)):
             torque_now, theta, slope = brake_torque(row, HOLD_PA, omega, theta, h)
             omega += (torque - torque_now) / (INERTIA_KGM2 / h + slope)
@@ -161,7 +163,7 @@ wheel = st.floats(-200.0, 200.0)
 @settings(max_examples=300, deadline=None)
 @given(torque=st.floats(-4000.0, 4000.0), left=wheel, right=wheel)
 def test_limited_slip_gives_to_the_slower_wheel_and_keeps_the_sum(torque: float, left: float, right: float) -> None:
-    t_left, t_right, slope = differential(LSD.row(), torque, left, right)
+    t_left, t_right, slope = differential(differential_row(LSD), torque, left, right)
     assert t_left + t_right == pytest.approx(torque, abs=1e-9)
     assert (t_left - t_right) * (right - left) >= 0.0
     ratio = 0.65 if torque >= 0.0 else 0.25
@@ -171,12 +173,12 @@ def test_limited_slip_gives_to_the_slower_wheel_and_keeps_the_sum(torque: float,
     assert slope >= 0.0
     # power lost in the clutches is never gained
     assert t_left * left + t_right * right <= 0.5 * torque * (left + right) + 1e-6
-    other = differential(LSD.row(), torque, right, left)
+    other = differential(differential_row(LSD), torque, right, left)
     assert other == pytest.approx((t_right, t_left, slope))
 
 
 def test_the_slope_is_the_derivative() -> None:
-    row, d = LSD.row(), 1e-6
+    row, d = differential_row(LSD), 1e-6
     for torque in (-700.0, 20.0, 500.0):
         for difference in (-0.6, 0.0, 0.2):
             slope = differential(row, torque, 10.0, 10.0 + difference)[2]
@@ -185,8 +187,8 @@ def test_the_slope_is_the_derivative() -> None:
 
 
 def test_an_open_differential_halves() -> None:
-    assert OpenDifferential().row().shape == LSD.row().shape == (DIFFERENTIAL_WIDTH,)
-    assert differential(OpenDifferential().row(), 300.0, 5.0, 50.0) == (150.0, 150.0, 0.0)
+    assert differential_row(OpenDifferential()).shape == differential_row(LSD).shape == (DIFFERENTIAL_WIDTH,)
+    assert differential(differential_row(OpenDifferential()), 300.0, 5.0, 50.0) == (150.0, 150.0, 0.0)
 
 
 def test_rolling_resistance_is_smooth_and_absent_at_rest() -> None:
@@ -204,7 +206,7 @@ def test_rolling_resistance_is_smooth_and_absent_at_rest() -> None:
 
 
 def test_the_air_resists_and_presses() -> None:
-    row = Aerodynamics(drag_area_m2=0.7, lift_area_front_m2=-0.5, lift_area_rear_m2=-0.8).row()
+    row = aero_row(Aerodynamics(drag_area_m2=0.7, lift_area_front_m2=-0.5, lift_area_rear_m2=-0.8))
     assert row.shape == (AERO_WIDTH,)
     fx, fy, front, rear = aero_force(row, 40.0, 0.0)
     assert fx == pytest.approx(-0.5 * 1.2 * 0.7 * 1600.0)
@@ -247,7 +249,7 @@ class QuarterCar:
     """A mass on one braked wheel, implicit steps of 4 ms with the tangents that the laws return."""
 
     def __init__(self, tyre: Tyre, speed_mps: float) -> None:
-        self.row, self.brake, self.radius_m = tyre_row(tyre), BRAKE.row(), 0.28
+        self.row, self.brake, self.radius_m = tyre_row(tyre), brake_row(BRAKE), 0.28
         self.v, self.omega = speed_mps, speed_mps / self.radius_m
         self.travel_m = self.deflection_m = self.theta = 0.0
         self.iterations = 0

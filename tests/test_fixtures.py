@@ -1,4 +1,4 @@
-"""Files of format 1 must open ever after: a log, and a sideslip model of each kind. They are never written again."""
+"""Files of format 1 must open ever after: a log, vehicles, sideslip models. They are never written again."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from hodograph.acquisition.log import Event, EventKind, LogReader
 from hodograph.acquisition.rig import rig_from_text
 from hodograph.cli.main import app
 from hodograph.core import NO_SENSOR_TIME_NS, Array, Reading
-from hodograph.observers.sideslip.vehicle import vehicle_from_text
+from hodograph.observers.sideslip.vehicle import sideslip_vehicle_from_text
 from hodograph.replay.vsa_model import read_model
+from hodograph.vehicles.file import SIDESLIP_FILTER, USES, read_vehicle_file
 
 FOLDER = Path(__file__).parent / "fixtures"
 MODELS = {
@@ -26,6 +27,7 @@ MODELS = {
     "memory": "model-1-memory.npz",
     "hybrid": "model-1-hybrid.npz",
 }
+VEHICLES = {"vehicle-1-car.toml": tuple(USES), "vehicle-1-header.toml": (SIDESLIP_FILTER,)}
 START_NS = 1_000_000_000
 
 
@@ -111,7 +113,7 @@ def test_events_and_header(log: Path) -> None:
     meta = reader.meta
     assert (meta.schema, meta.software) == (1, "hodograph 0.1.0")
     assert meta.notes["purpose"] == "format 1, to be opened ever after; β"
-    assert vehicle_from_text(meta.vehicle_toml or "", "fixture").name == "250lm"
+    assert sideslip_vehicle_from_text(meta.vehicle_toml or "", "fixture").name == "250lm"
 
 
 def test_info_prints_the_log(log: Path) -> None:
@@ -163,5 +165,14 @@ def test_a_model_of_each_kind_says_what_it_said(kind: str) -> None:
     assert 0.2 < said.valid.mean() < 1.0
 
 
+@pytest.mark.parametrize("name", VEHICLES)
+def test_a_vehicle_file_serves_what_it_served(name: str) -> None:
+    """Of schema 1, where [chassis] was the sprung body in one and the header in the other."""
+    file = read_vehicle_file(FOLDER / name)
+    assert file.serves() == VEHICLES[name]
+    assert file.tables.schema == 2
+
+
 def test_every_fixture_is_opened() -> None:
-    assert {p.name for p in FOLDER.iterdir()} == {"README.md", "log-1.drive", "model-1.csv", *MODELS.values()}
+    found = {p.name for p in FOLDER.iterdir()}
+    assert found == {"README.md", "log-1.drive", "model-1.csv", *MODELS.values(), *VEHICLES}

@@ -8,23 +8,35 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+LOW = {"core", "numerics", "vehicles"}
 MAY_IMPORT: dict[str, set[str]] = {
     "core": set(),
-    "vehicles": set(),
+    "vehicles": {"core"},
     "numerics": {"core"},
-    "multibody": {"core", "numerics"},
-    "track_maps": {"core", "numerics"},
-    "sensors": {"core", "numerics", "multibody"},
+    "multibody": LOW,
+    "track_maps": LOW,
+    "sensors": {*LOW, "multibody"},
     "acquisition": {"core"},
-    "observers": {"core", "numerics", "sensors", "multibody"},
-    "ann": {"core", "numerics"},
-    "twin": {"core", "numerics", "acquisition", "sensors", "multibody", "track_maps"},
-    "replay": {"core", "numerics", "acquisition", "sensors", "multibody", "observers", "track_maps", "ann"},
-    "onboard": {"core", "numerics", "acquisition", "sensors", "multibody", "observers", "track_maps", "ann"},
+    "observers": {*LOW, "sensors", "multibody"},
+    "ann": LOW,
+    "twin": {*LOW, "acquisition", "sensors", "multibody", "track_maps"},
+    "replay": {*LOW, "acquisition", "sensors", "multibody", "observers", "track_maps", "ann"},
+    "onboard": {
+        "core",
+        "numerics",
+        "vehicles",
+        "acquisition",
+        "sensors",
+        "multibody",
+        "observers",
+        "track_maps",
+        "ann",
+    },
 }
 MAY_IMPORT["bench"] = set(MAY_IMPORT)
 MAY_IMPORT["cli"] = set(MAY_IMPORT)
 FORBIDDEN_LIBRARIES = {
+    "vehicles": {"scipy", "pandas", "pyarrow", "numba", "sklearn", "matplotlib"},
     "core": {"scipy", "pandas", "pyarrow", "numba", "pyproj", "serial", "sklearn", "matplotlib", "typer", "rich"},
     "observers": {"serial", "pandas", "sklearn", "pyarrow", "matplotlib"},
     "multibody": {"serial", "pandas", "sklearn", "pyarrow"},

@@ -19,7 +19,7 @@ from hodograph.multibody import (
     DotProduct,
     Formulation,
     Integrator,
-    Linear,
+    LinearConstraint,
     Mechanism,
     Particle,
     PlanarBody,
@@ -98,7 +98,7 @@ BAD: dict[str, tuple[Mechanism, str]] = {
         planar(
             points={"A": A, "P": Point((1.0, 1.0)), "B": Point((2.0, 0.0), fixed=True)},
             bodies={"left": Bar(("A", "P"), 1.0, 0.5), "right": Bar(("P", "B"), 1.0, 0.5)},
-            constraints={"roof": Linear({"P.y": 1.0}, 1.0)},
+            constraints={"roof": LinearConstraint({"P.y": 1.0}, 1.0)},
         ),
         "does not close.*(left|right|roof)",
     ),
@@ -252,7 +252,7 @@ def test_springs_curves_stations_and_distances() -> None:
     """A mass on a vertical spring: linear, as a curve, on a station, and on a distance coordinate."""
     points = {"A": Point((0.0, 1.0), fixed=True), "P": Point((0.0, 0.0))}
     mass = {"mass": Particle("P", 2.0)}
-    straight = {"line": Linear({"P.x": 1.0}, 0.0)}
+    straight = {"line": LinearConstraint({"P.x": 1.0}, 0.0)}
     curve = ((-1.0, -300.0), (0.0, 0.0), (1.0, 300.0))
     variants = [
         planar(points=points, bodies=mass, constraints=straight, forces={"s": SpringDamper(("A", "P"), 300.0, 4.0)}),

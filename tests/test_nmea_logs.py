@@ -9,7 +9,7 @@ from pathlib import Path
 import pynmea2
 import pytest
 
-from hodograph.acquisition.nmea import Fix, NmeaDecoder, Quality
+from hodograph.acquisition.nmea import Fix, FixQuality, NmeaDecoder
 
 # The table of the data set's README: sentences, bad, without checksum, talkers, GGA quality; then our fixes.
 LOGS = {
@@ -95,8 +95,8 @@ def utc_of(fix: Fix) -> datetime:
 def test_rtk_log(data_dir: Path) -> None:
     _, fixes = decode(data_dir / "gpsd-nmea" / "nmea-rtk.log")
     assert utc_of(fixes[0]) == datetime(2020, 3, 18, 13, 28, 19, 600000, UTC)
-    assert fixes[0].quality is Quality.DGPS
-    assert fixes[-1].quality is Quality.RTK_FIXED
+    assert fixes[0].quality is FixQuality.DGPS
+    assert fixes[-1].quality is FixQuality.RTK_FIXED
     assert fixes[0].age_s == 6.6
     assert fixes[0].speed_mps == pytest.approx(0.148 * 1852 / 3600)
     assert math.isnan(fixes[0].course_compass_rad)  # 0.08 m/s is standing still
@@ -111,7 +111,7 @@ def test_dual_antenna_log(data_dir: Path) -> None:
     _, fixes = decode(data_dir / "gpsd-nmea" / "skytraq-PX1172RH_DS.log")
     assert fixes[0].heading_compass_rad == pytest.approx(math.radians(244.28))
     assert fixes[1].heading_compass_rad == pytest.approx(math.radians(244.65))
-    assert all(fix.quality is Quality.RTK_FLOAT for fix in fixes)
+    assert all(fix.quality is FixQuality.RTK_FLOAT for fix in fixes)
     assert utc_of(fixes[0]) == datetime(2022, 3, 29, 0, 38, 32, tzinfo=UTC)
 
 

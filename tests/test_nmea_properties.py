@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from hodograph.acquisition.nmea import ChecksumPolicy, NmeaDecoder, Quality
+from hodograph.acquisition.nmea import ChecksumPolicy, FixQuality, NmeaDecoder
 from hodograph.core import Reading
 
 FUZZ_S = 600.0
@@ -128,7 +128,7 @@ def test_anything_may_come_in(data: bytes) -> None:
 def test_a_reading_without_quality_has_no_coordinates(data: bytes, policy: ChecksumPolicy) -> None:
     decoder = NmeaDecoder(policy=policy)
     for fix in decoder.feed_fixes(data, 0) + decoder.flush_fixes():
-        assert fix.has_position == (fix.quality is not Quality.NONE)
+        assert fix.has_position == (fix.quality is not FixQuality.NONE)
         assert (fix.latitude_rad == fix.latitude_rad) == fix.has_position
         assert (fix.longitude_rad == fix.longitude_rad) == fix.has_position
 

@@ -15,8 +15,8 @@ from hodograph.acquisition.nmea import (
     AddressCount,
     ChecksumPolicy,
     Fix,
+    FixQuality,
     NmeaDecoder,
-    Quality,
     SentenceSplitter,
     checksum,
     fix_schema,
@@ -45,7 +45,7 @@ def test_the_example_of_the_thesis() -> None:
     assert fix.latitude_rad == pytest.approx(math.radians(43 + 29.61417292 / 60), abs=1e-15)
     assert fix.longitude_rad == pytest.approx(-math.radians(8 + 14.86569421 / 60), abs=1e-15)
     assert fix.height_m == pytest.approx(59.877)
-    assert fix.quality is Quality.RTK_FIXED
+    assert fix.quality is FixQuality.RTK_FIXED
     assert (fix.satellites, fix.hdop, fix.age_s) == (14, 0.7, 1.6)
     assert fix.time_of_day_ns == (10 * 3600 + 4 * 60 + 12) * 10**9 + 580_000_000
     assert fix.t_utc_ns is None
@@ -69,7 +69,7 @@ def test_checksum_is_the_exclusive_or(data: bytes) -> None:
 )
 def test_no_fix_carries_no_coordinates(gga: str) -> None:
     fix = only_fix(gga)
-    assert fix.quality is Quality.NONE
+    assert fix.quality is FixQuality.NONE
     assert not fix.has_position
     values = dict(zip(fix_schema().names, fix.values, strict=True))
     assert all(math.isnan(v) for name, v in values.items() if name not in ("quality", "satellites"))
@@ -117,20 +117,20 @@ def test_height_without_separation_is_unknown() -> None:
 @pytest.mark.parametrize(
     ("modes", "quality"),
     [
-        ("NN", Quality.NONE),
-        ("", Quality.NONE),
-        ("AN", Quality.SINGLE),
-        ("AD", Quality.DGPS),
-        ("DRF", Quality.RTK_FIXED),
-        ("FAN", Quality.RTK_FLOAT),
-        ("P", Quality.PPS),
-        ("E", Quality.DEAD_RECKONING),
+        ("NN", FixQuality.NONE),
+        ("", FixQuality.NONE),
+        ("AN", FixQuality.SINGLE),
+        ("AD", FixQuality.DGPS),
+        ("DRF", FixQuality.RTK_FIXED),
+        ("FAN", FixQuality.RTK_FLOAT),
+        ("P", FixQuality.PPS),
+        ("E", FixQuality.DEAD_RECKONING),
     ],
 )
-def test_gns_takes_its_best_system(modes: str, quality: Quality) -> None:
+def test_gns_takes_its_best_system(modes: str, quality: FixQuality) -> None:
     fix = only_fix(f"GNGNS,100412,4329.6,N,00814.8,W,{modes},13,0.9,25.6,53.0,2.5,0130")
     assert fix.quality is quality
-    assert fix.has_position == (quality is not Quality.NONE)
+    assert fix.has_position == (quality is not FixQuality.NONE)
     if fix.has_position:
         assert fix.height_m == pytest.approx(78.6)
         assert fix.age_s == 2.5
@@ -141,30 +141,30 @@ def test_gga_goes_before_gns_in_either_order() -> None:
     gga = "GPGGA,100412,4329.6,N,00814.8,W,1,08,0.9,6.8,M,53.0,M,,"
     for order in ((gga, gns), (gns, gga)):
         fix = only_fix(*order)
-        assert fix.quality is Quality.SINGLE
+        assert fix.quality is FixQuality.SINGLE
         assert fix.latitude_rad == pytest.approx(math.radians(43 + 29.6 / 60))
 
 
 def test_two_talkers_saying_the_same_make_one_fix() -> None:
     void = "GPGGA,100412,,,,,0,,,,M,,M,,"
     good = "GNGGA,100412,4329.6,N,00814.8,W,2,08,0.9,6.8,M,53.0,M,,"
-    assert only_fix(void, good).quality is Quality.DGPS
-    assert only_fix(good, void).quality is Quality.DGPS
+    assert only_fix(void, good).quality is FixQuality.DGPS
+    assert only_fix(good, void).quality is FixQuality.DGPS
 
 
 @pytest.mark.parametrize(
     ("tail", "quality"),
     [
-        ("", Quality.SINGLE),
-        (",A", Quality.SINGLE),
-        (",D,V", Quality.DGPS),
-        (",R", Quality.RTK_FIXED),
-        (",F,V", Quality.RTK_FLOAT),
-        (",E", Quality.DEAD_RECKONING),
-        (",N", Quality.NONE),
+        ("", FixQuality.SINGLE),
+        (",A", FixQuality.SINGLE),
+        (",D,V", FixQuality.DGPS),
+        (",R", FixQuality.RTK_FIXED),
+        (",F,V", FixQuality.RTK_FLOAT),
+        (",E", FixQuality.DEAD_RECKONING),
+        (",N", FixQuality.NONE),
     ],
 )
-def test_rmc_alone(tail: str, quality: Quality) -> None:
+def test_rmc_alone(tail: str, quality: FixQuality) -> None:
     fix = only_fix("GPRMC,094737,A,5251.0093,N,00518.8170,E,5.6,230.5,290224,1.4,E" + tail)
     assert fix.quality is quality
     assert fix.t_utc_ns == int(datetime(2024, 2, 29, 9, 47, 37, tzinfo=UTC).timestamp()) * 10**9

@@ -13,7 +13,7 @@ from scipy.linalg import solve_continuous_are
 from hodograph.core.reading import Reading, Verdict
 from hodograph.multibody.forces.loads import CoordinateSpring
 from hodograph.multibody.model.build import build
-from hodograph.multibody.model.mechanism import Linear, Mechanism, Particle, Point, shipped_mechanism
+from hodograph.multibody.model.mechanism import LinearConstraint, Mechanism, Particle, Point, shipped_mechanism
 from hodograph.multibody.motion.kinematics import from_independent
 from hodograph.multibody.steps.stepper import Stepper
 from hodograph.observers.conformance import (
@@ -212,7 +212,7 @@ def test_the_kernels_own_nis_is_chi_square(name: str) -> None:
 def oscillator() -> Problem:
     mechanism = Mechanism(
         1, "oscillator", "planar", (0.0, 0.0), {"P": Point((0.0, 0.0))}, {"body": Particle("P", 2.0)},
-        constraints={"rail": Linear({"P.y": 1.0}, 0.0)}, independent=("P.x",),
+        constraints={"rail": LinearConstraint({"P.y": 1.0}, 0.0)}, independent=("P.x",),
         forces={"spring": CoordinateSpring("P.x", 50.0, 1.0, 0.0)},
     )  # fmt: skip
     model = build(mechanism)

@@ -12,7 +12,7 @@ from sideslip_samples import simulated
 from hodograph.core import SettingsError
 from hodograph.observers.sideslip.identify import SideslipDrive, identify
 from hodograph.observers.sideslip.parameters import SideslipParameters
-from hodograph.observers.sideslip.vehicle import vehicle_from_text
+from hodograph.observers.sideslip.vehicle import sideslip_vehicle_from_text
 
 TRUTH = SideslipParameters(stiffness_front_n_rad=90e3, stiffness_rear_n_rad=120e3)
 PRIOR = replace(TRUTH, stiffness_front_n_rad=70e3, stiffness_rear_n_rad=95e3)
@@ -39,10 +39,10 @@ def test_stiffness_is_found(reference: bool) -> None:
 
 def test_the_250_lm_is_shipped() -> None:
     text = (ROOT / "vehicles" / "250lm.toml").read_text(encoding="utf-8")
-    car = vehicle_from_text(text, "250lm.toml")
+    car = sideslip_vehicle_from_text(text, "250lm.toml")
     assert car.prior.mass_kg == 982.0
     assert car.prior.cg_to_front_m + car.prior.cg_to_rear_m == pytest.approx(2.40)
     with pytest.raises(SettingsError, match=r"mass_kg is 9\.0, want 50"):
-        vehicle_from_text(text.replace("982.0", "9"), "x.toml")
+        sideslip_vehicle_from_text(text.replace("982.0", "9"), "x.toml")
     with pytest.raises(SettingsError, match=r"did you mean mass_kg"):
-        vehicle_from_text(text.replace("mass_kg", "mas_kg"), "x.toml")
+        sideslip_vehicle_from_text(text.replace("mass_kg", "mas_kg"), "x.toml")

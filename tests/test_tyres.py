@@ -11,19 +11,10 @@ from scipy.integrate import solve_ivp
 from tyre_samples import MAGIC, SHIFTED, TMEASY
 
 from hodograph.core import SettingsError, settings_from_text
+from hodograph.multibody.forces.columns import TYRE_WIDTH
 from hodograph.multibody.forces.tyre_kernels import TRAIL_SPEED_MPS, tyre_force, tyre_response
-from hodograph.multibody.forces.tyres import (
-    TYRE_WIDTH,
-    MagicCurve,
-    MagicFormulaTyre,
-    TMeasyCurve,
-    TMeasyTyre,
-    Tyre,
-    cornering_stiffness_npr,
-    slip_stiffness_n,
-    steady_force,
-    tyre_row,
-)
+from hodograph.multibody.forces.tyres import cornering_stiffness_npr, slip_stiffness_n, steady_force, tyre_row
+from hodograph.vehicles.tyres import MagicCurve, MagicFormulaTyre, TMeasyCurve, TMeasyTyre, Tyre
 
 KINDS = pytest.mark.parametrize("tyre", [TMEASY, MAGIC], ids=lambda t: t.kind)
 LOADS = np.array([1.0, 300.0, 1500.0, 2000.0, 4000.0, 6000.0, 30000.0])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hodograph.ann.training import RECIPES
-from hodograph.observers.sideslip.vehicle import vehicle_from_text
+from hodograph.observers.sideslip.vehicle import sideslip_vehicle_from_text
 from hodograph.replay.vsa_drive import VsaDrive, check_trainable, read_drive
 from hodograph.replay.vsa_model import VsaKind, VsaModel, read_model
 from hodograph.replay.vsa_score import score
@@ -42,7 +42,7 @@ def test_the_data_are_what_we_think(lm: VsaDrive, tum: VsaDrive) -> None:
     assert lm.t_s[0] == pytest.approx(149.99)
     assert np.degrees(np.abs(lm.beta_rad)).max() == pytest.approx(5.5, abs=0.1)  # type: ignore[arg-type]
     assert lm.between(None, SPLIT_S).t_s[-1] == pytest.approx(369.99)
-    assert vehicle_from_text(lm.vehicle_toml or "", "x").name == "250lm"
+    assert sideslip_vehicle_from_text(lm.vehicle_toml or "", "x").name == "250lm"
     assert tum.vehicle_toml is None
     check_trainable(lm, needs_reference=True)
     check_trainable(tum, needs_reference=True)
@@ -52,7 +52,7 @@ def test_identified_filter_on_the_last_third(lm: VsaDrive, soak: bool) -> None:
     """As `vsa identify … --t-max 370` left it; identified anew when soaking."""
     model = read_model(HERE / "vsa_250lm_ekf.json")
     if soak:
-        car = vehicle_from_text(lm.vehicle_toml or "", "x")
+        car = sideslip_vehicle_from_text(lm.vehicle_toml or "", "x")
         model = train_model(VsaKind.EKF, [lm.between(None, SPLIT_S)], vehicle=car)
     test = lm.between(SPLIT_S, None)
     result = score(test, model.run(test.t_s, test.inputs))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hodograph.multibody.forces.tyres import MagicCurve, MagicFormulaTyre, TMeasyCurve, TMeasyTyre
+from hodograph.vehicles.tyres import MagicCurve, MagicFormulaTyre, TMeasyCurve, TMeasyTyre
 
 TMEASY = TMeasyTyre(
     radius_m=0.30,

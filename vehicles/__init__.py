@@ -1,1 +1,1 @@
-"""Vehicle files (TOML), shipped as package data."""
+"""Vehicle files (TOML): their schema with levels for different uses, and those that come with the package."""

@@ -79,13 +79,13 @@ def name_from_file(path: Path) -> str:
 class TimeMapping:
     """How rows are stamped: by a column, by several as text, or by their number at a fixed rate."""
 
-    column: ColumnName | tuple[ColumnName, ...] | None = None
-    unit: str = "s"
-    format: str | None = None
-    rate_hz: float | None = None
-    clock: Literal["boot", "utc", "gpst"] = "boot"
-    date: str | None = None
-    starts_with: str | None = None
+    column: ColumnName | tuple[ColumnName, ...] | None = None  # column with the time, or several to be read as one text
+    unit: str = "s"  # of a number
+    format: str | None = None  # of a text, as strptime has it
+    rate_hz: float | None = None  # no time in the file: rows come at this rate
+    clock: Literal["boot", "utc", "gpst"] = "boot"  # what the time counts from: power-on, 1970, or GPS calendar
+    date: str | None = None  # day at whose midnight the time begins, as 2025-07-08
+    starts_with: str | None = None  # stream whose first row coincides with the first of this table
 
     def __post_init__(self) -> None:
         if (self.column is None) == (self.rate_hz is None):
@@ -135,16 +135,16 @@ class TimeMapping:
 class ChannelMapping:
     """Where a channel comes from: si = to_si(sign * (scale * number + offset), unit)."""
 
-    column: ColumnName
-    unit: str
-    where: str | None = None
-    sign: Literal[1, -1] = 1
-    scale: float = 1.0
-    offset: float = 0.0
-    values: dict[str, float] = field(default_factory=dict)
-    frame: Frame = Frame.NONE
-    description: str = ""
-    reference: bool = False
+    column: ColumnName  # name in the header, or number from 1
+    unit: str  # of the file
+    where: str | None = None  # text in another header row, when names are not unique
+    sign: Literal[1, -1] = 1  # brings the axis to ours: x forward, y left, z up
+    scale: float = 1.0  # si = sign · (scale · number + offset), then from `unit` to SI
+    offset: float = 0.0  # see scale
+    values: dict[str, float] = field(default_factory=dict)  # what numbers or texts of the file mean
+    frame: Frame = Frame.NONE  # axes of a vector
+    description: str = ""  # kept in the log
+    reference: bool = False  # whether estimates are judged against it
 
     def __post_init__(self) -> None:
         unit_named(self.unit)
@@ -160,13 +160,13 @@ class ChannelMapping:
 class StreamMapping:
     """One stream of a table."""
 
-    name: str
-    channels: dict[str, ChannelMapping]
-    description: str = ""
-    rate_hz: float | None = None
-    dtype: Literal["float64", "float32"] = "float64"
-    changed: tuple[ColumnName, ...] = ()
-    sensor_time: TimeMapping | None = None
+    name: str  # of the stream in the log
+    channels: dict[str, ChannelMapping]  # by our name, which ends in the SI unit
+    description: str = ""  # kept in the log
+    rate_hz: float | None = None  # nominal
+    dtype: Literal["float64", "float32"] = "float64"  # how the log stores it
+    changed: tuple[ColumnName, ...] = ()  # keep only rows where one of these columns changed
+    sensor_time: TimeMapping | None = None  # the sensor's own stamp
 
     def __post_init__(self) -> None:
         self.schema()
@@ -188,18 +188,18 @@ class StreamMapping:
 class TableMapping:
     """One kind of file: how its text is laid out, how its rows are timed, which streams it holds."""
 
-    files: str | tuple[str, ...]
-    time: TimeMapping
-    stream: tuple[StreamMapping, ...]
-    delimiter: str = ","
-    skip_rows: int = 0
-    header_rows: int = 1
-    comment: str = ""
-    trusted_columns: int | None = None
-    encoding: str = "utf-8"
-    decimal: Literal[".", ","] = "."
-    missing: tuple[str, ...] = ()
-    blank: Literal["missing", "unchanged"] = "missing"
+    files: str | tuple[str, ...]  # pattern of file names, or several
+    time: TimeMapping  # how rows are stamped
+    stream: tuple[StreamMapping, ...]  # streams it holds
+    delimiter: str = ","  # one character, or `"whitespace"` for any run of blanks
+    skip_rows: int = 0  # lines before the header
+    header_rows: int = 1  # 0: no header; of several the first has the names
+    comment: str = ""  # lines that begin so are skipped
+    trusted_columns: int | None = None  # usable columns, when header and rows disagree in length
+    encoding: str = "utf-8"  # of the text
+    decimal: Literal[".", ","] = "."  # point or comma
+    missing: tuple[str, ...] = ()  # texts that mean that there is no value
+    blank: Literal["missing", "unchanged"] = "missing"  # what an empty field means
 
     def __post_init__(self) -> None:
         if not self.stream:
@@ -230,11 +230,11 @@ class TableMapping:
 class MappingFile:
     """A mapping file."""
 
-    schema: Literal[1]
-    table: tuple[TableMapping, ...]
-    description: str = ""
-    vehicle: str | None = None
-    ignore: tuple[str, ...] = ()
+    schema: Literal[1]  # of this dialect
+    table: tuple[TableMapping, ...]  # one per kind of file; the first whose pattern fits takes it
+    description: str = ""  # what this is, whose, under which licence; kept in the log
+    vehicle: str | None = None  # a vehicle file beside the mapping; copied into the log
+    ignore: tuple[str, ...] = ()  # patterns of files that are no recordings
 
     def __post_init__(self) -> None:
         if not self.table:

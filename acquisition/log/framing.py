@@ -41,7 +41,7 @@ def _fill_in(message: bytearray, blank_seal: str) -> None:
     message[at + _CRC_AT : at + _CRC_AT + 8] = b"%08x" % zlib.crc32(message)
 
 
-class _Sink:
+class _MessageBuffer:
     """The file-like object that Arrow serialises into; emptied before each message."""
 
     closed = False
@@ -65,7 +65,7 @@ class BatchEncoder:
         header = bytearray(schema.with_metadata({**(schema.metadata or {}), SEAL_KEY: blank}).serialize().to_pybytes())
         _fill_in(header, blank)
         self.header = bytes(header)
-        self._sink = _Sink()
+        self._sink = _MessageBuffer()
         self._stream = pa.ipc.new_stream(pa.PythonFile(self._sink, mode="w"), schema)
         # Arrow emits the schema with the first batch; an empty one gets that out of the way.
         self._stream.write_batch(pa.record_batch([pa.array([], field.type) for field in schema], schema=schema))

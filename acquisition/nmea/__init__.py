@@ -1,7 +1,7 @@
 """NMEA 0183: a streaming decoder from bytes to fixes."""
 
 from hodograph.acquisition.nmea.decoder import NmeaDecoder
-from hodograph.acquisition.nmea.fix import STD_BY_QUALITY_M, Fix, Quality, fix_schema
+from hodograph.acquisition.nmea.fix import STD_BY_QUALITY_M, Fix, FixQuality, fix_schema
 from hodograph.acquisition.nmea.framing import (
     AddressCount,
     ChecksumPolicy,
@@ -16,8 +16,8 @@ __all__ = [
     "AddressCount",
     "ChecksumPolicy",
     "Fix",
+    "FixQuality",
     "NmeaDecoder",
-    "Quality",
     "Sentence",
     "SentenceCounts",
     "SentenceSplitter",

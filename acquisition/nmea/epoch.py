@@ -11,14 +11,14 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field
 
-from hodograph.acquisition.nmea.fields import DAY_NS, Clock, Heading, Minimum, Motion, Position, Report, Spread
-from hodograph.acquisition.nmea.fix import Fix, Quality, table_std_m
+from hodograph.acquisition.nmea.fields import DAY_NS, Clock, GroundVelocity, Heading, Minimum, Position, Report, Spread
+from hodograph.acquisition.nmea.fix import Fix, FixQuality, table_std_m
 
 COURSE_MIN_SPEED_MPS = 0.5  # slower, the course over ground is noise
 LEARN_EPOCHS = 2  # a sentence type is expected once that many epochs in a row had it ...
 FORGET_EPOCHS = 5  # ... and no longer when that many in a row did not
 _NAN = math.nan
-_TIMELESS = (Motion, Heading)
+_TIMELESS = (GroundVelocity, Heading)
 _POSITION_KINDS = frozenset((b"GGA", b"GNS", b"RMC"))
 
 
@@ -59,7 +59,7 @@ class _Epoch:
     position: Position | None = None
     position_kind: bytes = b""
     minimum: Minimum | None = None
-    motion: Motion | None = None
+    motion: GroundVelocity | None = None
     spread: Spread | None = None
     heading_rad: float = _NAN
 
@@ -77,7 +77,7 @@ class _Epoch:
         """Whether the report may be of this epoch although only one has a time: both with a fix, or both without."""
         if not isinstance(report, Position | Minimum) or (self.position is None and self.minimum is None):
             return True
-        return (report.quality is Quality.NONE) == (self.quality() is Quality.NONE)
+        return (report.quality is FixQuality.NONE) == (self.quality() is FixQuality.NONE)
 
     def take(self, kind: bytes, report: Report) -> None:
         """Add the report; where two talkers say the same, the first one with a position counts."""
@@ -86,11 +86,11 @@ class _Epoch:
             if self._is_better(kind, report):
                 self.position, self.position_kind = report, kind
         elif isinstance(report, Minimum):
-            if self.minimum is None or self.minimum.quality is Quality.NONE:
+            if self.minimum is None or self.minimum.quality is FixQuality.NONE:
                 self.minimum = report
             if self.day is None:
                 self.day = report.day
-        elif isinstance(report, Motion):
+        elif isinstance(report, GroundVelocity):
             self.motion = report
         elif isinstance(report, Spread):
             self.spread = report
@@ -106,16 +106,16 @@ class _Epoch:
         if self.position is None:
             return True
         if kind == self.position_kind:
-            return self.position.quality is Quality.NONE
+            return self.position.quality is FixQuality.NONE
         return kind == b"GGA"
 
-    def quality(self) -> Quality:
+    def quality(self) -> FixQuality:
         """By GGA, else GNS, else RMC; a void RMC overrules the others."""
-        if self.minimum is not None and self.minimum.quality is Quality.NONE:
-            return Quality.NONE
+        if self.minimum is not None and self.minimum.quality is FixQuality.NONE:
+            return FixQuality.NONE
         if self.position is not None:
             return self.position.quality
-        return self.minimum.quality if self.minimum is not None else Quality.NONE
+        return self.minimum.quality if self.minimum is not None else FixQuality.NONE
 
     def fix(self, t_utc_ns: int | None) -> Fix:
         """The fix that the reports make."""
@@ -142,9 +142,9 @@ class _Epoch:
             std_up_m=std_up_m,
         )
 
-    def _place(self, quality: Quality) -> Position:
+    def _place(self, quality: FixQuality) -> Position:
         """Where: GGA or GNS, else RMC, which knows no height; nowhere without a fix."""
-        if quality is Quality.NONE:
+        if quality is FixQuality.NONE:
             satellites = self.position.satellites if self.position is not None else _NAN
             return Position(None, quality, _NAN, _NAN, _NAN, satellites, _NAN, _NAN)
         if self.position is not None:
@@ -153,10 +153,10 @@ class _Epoch:
         latitude_rad, longitude_rad = self.minimum.latitude_rad, self.minimum.longitude_rad
         return Position(None, quality, latitude_rad, longitude_rad, _NAN, _NAN, _NAN, _NAN)
 
-    def _speed_and_course(self, quality: Quality) -> tuple[float, float]:
+    def _speed_and_course(self, quality: FixQuality) -> tuple[float, float]:
         """By RMC, which carries its time; by VTG where RMC is silent."""
         speed_mps, course_rad = _NAN, _NAN
-        if quality is Quality.NONE:
+        if quality is FixQuality.NONE:
             return speed_mps, course_rad
         if self.minimum is not None:
             speed_mps, course_rad = self.minimum.speed_mps, self.minimum.course_rad
@@ -165,11 +165,11 @@ class _Epoch:
             course_rad = self.motion.course_rad if math.isnan(course_rad) else course_rad
         return speed_mps, course_rad if speed_mps >= COURSE_MIN_SPEED_MPS else _NAN
 
-    def _std_east_north_up_m(self, quality: Quality, hdop: float) -> tuple[float, float, float]:
+    def _std_east_north_up_m(self, quality: FixQuality, hdop: float) -> tuple[float, float, float]:
         """By GST, each axis that it gives; else by the table."""
         horizontal_m, up_m = table_std_m(quality, hdop)
         spread = self.spread
-        if spread is None or quality is Quality.NONE:
+        if spread is None or quality is FixQuality.NONE:
             return horizontal_m, horizontal_m, up_m
         return (
             horizontal_m if math.isnan(spread.std_east_m) else spread.std_east_m,

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 from pynmea2 import TalkerSentence
 from pynmea2.types import talker
 
-from hodograph.acquisition.nmea.fix import Quality
+from hodograph.acquisition.nmea.fix import FixQuality
 from hodograph.core.units import KNOT_MPS, kmh_to_mps
 
 DAY_NS = 86_400 * 10**9
@@ -26,19 +26,19 @@ _DEG = math.pi / 180.0
 _NAN = math.nan
 
 # The letter of RMC, VTG and (one per satellite system) GNS; in GNS the best one counts, which is the first here.
-_QUALITY_BY_MODE: Mapping[str, Quality] = {
-    "R": Quality.RTK_FIXED,
-    "F": Quality.RTK_FLOAT,
-    "P": Quality.PPS,
-    "D": Quality.DGPS,
-    "A": Quality.SINGLE,
-    "E": Quality.DEAD_RECKONING,
-    "M": Quality.MANUAL,
-    "S": Quality.SIMULATED,
+_QUALITY_BY_MODE: Mapping[str, FixQuality] = {
+    "R": FixQuality.RTK_FIXED,
+    "F": FixQuality.RTK_FLOAT,
+    "P": FixQuality.PPS,
+    "D": FixQuality.DGPS,
+    "A": FixQuality.SINGLE,
+    "E": FixQuality.DEAD_RECKONING,
+    "M": FixQuality.MANUAL,
+    "S": FixQuality.SIMULATED,
 }
-_QUALITY_BY_DIGIT: Mapping[str, Quality] = {str(q.value): q for q in Quality} | {
-    "": Quality.NONE,
-    "9": Quality.DGPS,  # NovAtel: corrections by satellite
+_QUALITY_BY_DIGIT: Mapping[str, FixQuality] = {str(q.value): q for q in FixQuality} | {
+    "": FixQuality.NONE,
+    "9": FixQuality.DGPS,  # NovAtel: corrections by satellite
 }
 
 
@@ -52,7 +52,7 @@ class Position(NamedTuple):
     """What GGA or GNS says."""
 
     time_of_day_ns: int | None
-    quality: Quality
+    quality: FixQuality
     latitude_rad: float
     longitude_rad: float
     height_m: float
@@ -66,14 +66,14 @@ class Minimum(NamedTuple):
 
     time_of_day_ns: int | None
     day: int | None
-    quality: Quality
+    quality: FixQuality
     latitude_rad: float
     longitude_rad: float
     speed_mps: float
     course_rad: float
 
 
-class Motion(NamedTuple):
+class GroundVelocity(NamedTuple):
     """What VTG says."""
 
     speed_mps: float
@@ -102,7 +102,7 @@ class Heading(NamedTuple):
     heading_rad: float
 
 
-Report: TypeAlias = Position | Minimum | Motion | Spread | Clock | Heading
+Report: TypeAlias = Position | Minimum | GroundVelocity | Spread | Clock | Heading
 
 
 def _at(sentence: type[TalkerSentence], name: str) -> int:
@@ -216,13 +216,13 @@ def _latitude_longitude_rad(latitude: str, north: str, longitude: str, east: str
 
 
 def _no_position(time_ns: int | None, satellites: float) -> Position:
-    return Position(time_ns, Quality.NONE, _NAN, _NAN, _NAN, satellites, _NAN, _NAN)
+    return Position(time_ns, FixQuality.NONE, _NAN, _NAN, _NAN, satellites, _NAN, _NAN)
 
 
 def _gga(fields: list[str]) -> Position:
     quality = _QUALITY_BY_DIGIT[fields[_GGA_QUALITY].lstrip("0") or fields[_GGA_QUALITY][:1]]
     time_ns, satellites = time_of_day_ns(fields[_GGA_TIME]), _not_negative(fields[_GGA_SATELLITES])
-    if quality is Quality.NONE:
+    if quality is FixQuality.NONE:
         return _no_position(time_ns, satellites)
     if fields[_GGA_ALTITUDE_UNIT] not in ("M", "") or fields[_GGA_GEOID_UNIT] not in ("M", ""):
         raise ValueError("height is not in metres")
@@ -239,9 +239,9 @@ def _gga(fields: list[str]) -> Position:
 
 def _gns(fields: list[str]) -> Position:
     modes = fields[_GNS_MODE]
-    quality = next((q for letter, q in _QUALITY_BY_MODE.items() if letter in modes), Quality.NONE)
+    quality = next((q for letter, q in _QUALITY_BY_MODE.items() if letter in modes), FixQuality.NONE)
     time_ns, satellites = time_of_day_ns(fields[_GNS_TIME]), _not_negative(fields[_GNS_SATELLITES])
-    if quality is Quality.NONE:
+    if quality is FixQuality.NONE:
         return _no_position(time_ns, satellites)
     return Position(
         time_ns,
@@ -256,11 +256,11 @@ def _gns(fields: list[str]) -> Position:
 
 def _rmc(fields: list[str]) -> Minimum:
     time_ns, day = time_of_day_ns(fields[_RMC_TIME]), day_from_ddmmyy(fields[_RMC_DATE])
-    quality = Quality.NONE
+    quality = FixQuality.NONE
     if fields[_RMC_STATUS] == "A":  # the navigational status behind it is `V` on most receivers and means nothing
         mode = fields[_RMC_MODE] if len(fields) > _RMC_MODE else "A"
-        quality = _QUALITY_BY_MODE.get(mode or "A", Quality.NONE)
-    if quality is Quality.NONE:
+        quality = _QUALITY_BY_MODE.get(mode or "A", FixQuality.NONE)
+    if quality is FixQuality.NONE:
         return Minimum(time_ns, day, quality, _NAN, _NAN, _NAN, _NAN)
     return Minimum(
         time_ns,
@@ -272,15 +272,15 @@ def _rmc(fields: list[str]) -> Minimum:
     )
 
 
-def _vtg(fields: list[str]) -> Motion:
+def _vtg(fields: list[str]) -> GroundVelocity:
     if fields[_VTG_COURSE_UNIT] != "T":
         raise ValueError("not a VTG of NMEA 2 or later")
     if len(fields) > _VTG_MODE and fields[_VTG_MODE] == "N":
-        return Motion(_NAN, _NAN)
+        return GroundVelocity(_NAN, _NAN)
     speed_mps = _not_negative(fields[_VTG_KNOTS]) * KNOT_MPS
     if math.isnan(speed_mps):
         speed_mps = kmh_to_mps(_not_negative(fields[_VTG_KMH]))
-    return Motion(speed_mps, _angle_rad(fields[_VTG_COURSE]))
+    return GroundVelocity(speed_mps, _angle_rad(fields[_VTG_COURSE]))
 
 
 def _positive(text: str) -> float:

@@ -10,7 +10,7 @@ from enum import IntEnum
 from hodograph.core import Channel, Frame, Reading, StreamSchema
 
 
-class Quality(IntEnum):
+class FixQuality(IntEnum):
     """What a position rests on: the digit of the GGA sentence. The numbers are written to logs: never renumber."""
 
     NONE = 0
@@ -26,17 +26,17 @@ class Quality(IntEnum):
 
 # 1-sigma in m, (each horizontal axis, up), at HDOP 1: used where the receiver sends no GST. Data sheets' values for
 # an open sky, rounded up. A typed-in or simulated position has no honest value.
-STD_BY_QUALITY_M: Mapping[Quality, tuple[float, float]] = {
-    Quality.SINGLE: (1.5, 3.0),
-    Quality.DGPS: (0.6, 1.2),
-    Quality.PPS: (1.0, 2.0),
-    Quality.RTK_FIXED: (0.01, 0.02),
-    Quality.RTK_FLOAT: (0.25, 0.5),
-    Quality.DEAD_RECKONING: (10.0, 20.0),
+STD_BY_QUALITY_M: Mapping[FixQuality, tuple[float, float]] = {
+    FixQuality.SINGLE: (1.5, 3.0),
+    FixQuality.DGPS: (0.6, 1.2),
+    FixQuality.PPS: (1.0, 2.0),
+    FixQuality.RTK_FIXED: (0.01, 0.02),
+    FixQuality.RTK_FLOAT: (0.25, 0.5),
+    FixQuality.DEAD_RECKONING: (10.0, 20.0),
 }
 
 
-def table_std_m(quality: Quality, hdop: float) -> tuple[float, float]:
+def table_std_m(quality: FixQuality, hdop: float) -> tuple[float, float]:
     """(each horizontal axis, up) 1-sigma by quality, times the HDOP where that is known and above 1."""
     horizontal_m, up_m = STD_BY_QUALITY_M.get(quality, (math.nan, math.nan))
     factor = hdop if hdop > 1.0 else 1.0
@@ -58,7 +58,7 @@ class Fix:
     latitude_rad: float
     longitude_rad: float
     height_m: float
-    quality: Quality
+    quality: FixQuality
     satellites: float
     hdop: float
     age_s: float
@@ -72,7 +72,7 @@ class Fix:
     @property
     def has_position(self) -> bool:
         """Whether latitude and longitude are there."""
-        return self.quality is not Quality.NONE
+        return self.quality is not FixQuality.NONE
 
     @property
     def values(self) -> tuple[float, ...]:

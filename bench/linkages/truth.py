@@ -18,6 +18,7 @@ from hodograph.bench.linkages.config import (
     sensors_on,
     true_model,
 )
+from hodograph.core.display import short_repr
 from hodograph.core.errors import SettingsError
 from hodograph.core.frames import Array
 from hodograph.multibody.model.build import State
@@ -34,6 +35,8 @@ class Truth:
     sets: dict[str, SensorSet]
     clean: dict[str, Array]
     states: tuple[State, ...]
+
+    __repr__ = short_repr
 
 
 @cache

@@ -11,9 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hodograph.core.frames import Array
-from hodograph.multibody.car.suspension import Arm as ArmData
-from hodograph.multibody.car.suspension import DoubleWishbone, MacPherson, Rod, Vec3, arm_axes
-from hodograph.multibody.car.vehicle import CORNERS, AntiRollBar, Corner, Damper, Spring, Vehicle
+from hodograph.core.kinds import unknown_kind
 from hodograph.multibody.model.mechanism import (
     Bar,
     Body,
@@ -29,6 +27,10 @@ from hodograph.multibody.model.mechanism import (
     Vector,
     Wheel,
 )
+from hodograph.vehicles.car import CORNERS, AntiRollBar, Corner, Damper, Spring, Vehicle
+from hodograph.vehicles.checks import Vec3
+from hodograph.vehicles.suspension import Arm as ArmData
+from hodograph.vehicles.suspension import DoubleWishbone, MacPherson, Rod, arm_axes
 
 CHASSIS_AXES = ("ex", "ey", "ez")
 
@@ -73,7 +75,7 @@ def add_chassis(parts: Parts, vehicle: Vehicle, *, fixed: bool = False) -> None:
     parts.points["O"] = Point(parts.lifted((0.0, 0.0, 0.0)), fixed)
     for k, name in enumerate(CHASSIS_AXES):
         parts.vectors[name] = Vector(tuple(float(i == k) for i in range(3)), fixed)
-    c = vehicle.chassis
+    c = vehicle.body
     parts.bodies["chassis"] = RigidBody(
         ("O",), c.mass_kg, parts.lifted(c.cg_m), c.inertia_kgm2, CHASSIS_AXES, c.products_kgm2
     )
@@ -117,8 +119,10 @@ def add_corner(parts: Parts, corner: Corner) -> None:
     if isinstance(suspension, DoubleWishbone):
         _add_arm(parts, name, "upper", suspension.upper_arm, suspension.upper_front_m, suspension.upper_rear_m,
                  suspension.upper_ball_m)  # fmt: skip
-    else:
+    elif isinstance(suspension, MacPherson):
         _add_strut(parts, name, suspension)
+    else:
+        raise unknown_kind(f"suspension of {name}", suspension, DoubleWishbone | MacPherson)
     _add_link(parts, name, suspension.link, suspension.link_inner_m, suspension.link_outer_m)
 
 
@@ -181,7 +185,7 @@ def line_ends(parts: Parts, corner: Corner, name: str, part: Spring | Damper | A
 
 def frame_parts(vehicle: Vehicle) -> Parts:
     """The car without any force but its weight."""
-    parts = Parts(vehicle.chassis.origin_height_m)
+    parts = Parts(vehicle.body.origin_height_m)
     add_chassis(parts, vehicle)
     add_rack(parts, vehicle)
     for name in CORNERS:

@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 from scipy.interpolate import CubicSpline
 
+from hodograph.core.display import counted
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.multibody.car.forces import mechanism_of
 from hodograph.multibody.car.statics import static_loads
-from hodograph.multibody.car.vehicle import CORNERS, Vehicle, read_vehicle
+from hodograph.multibody.car.vehicle import read_vehicle
 from hodograph.multibody.forces.road import Road
 from hodograph.multibody.forces.rolling_kernels import FX, FY, FZ, RADIUS, ROLL, VX, VY, rolling_forces
 from hodograph.multibody.model.build import Model, State, build
@@ -27,6 +28,7 @@ from hodograph.multibody.steps.stepper import (
     Stepper,
     Trajectory,
 )
+from hodograph.vehicles.car import CORNERS, Vehicle
 
 STEP_S = 4e-3
 """250 Hz, as the prototype's model ran."""
@@ -66,6 +68,10 @@ class Drive:
     inputs: Array
     trajectory: Trajectory
 
+    def __repr__(self) -> str:
+        times = f", {self.t_s[0]:.6g} to {self.t_s[-1]:.6g} s" if len(self.t_s) else ""
+        return f"Drive({counted(len(self.t_s), 'step')}{times})"
+
     @property
     def beta_rad(self) -> Array:
         """Sideslip angle of the centre of gravity, (k,)."""
@@ -100,6 +106,9 @@ class Car:
         self.stepper = Stepper(self.model, self.formulation, self.integrator, self.options)
         self.stepper.set_road(self.road)
         self.cg_m = static_loads(self.vehicle).cg_m
+
+    def __repr__(self) -> str:
+        return f"Car({self.model.summary}; {self.road})"
 
     @staticmethod
     def of(vehicle: str | Path) -> Car:

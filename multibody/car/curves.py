@@ -7,11 +7,12 @@ from math import pi, sqrt
 
 import numpy as np
 
+from hodograph.core.display import short_repr
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.multibody.car.assemble import seat_in_plane_m
 from hodograph.multibody.car.kinematics import CornerKinematics, SteeringAxis, roll_centre_height_m
-from hodograph.multibody.car.vehicle import Stop, Vehicle
+from hodograph.vehicles.car import Stop, Vehicle
 
 FULL_TRAVEL_M = 0.08
 PROBE_M = 1e-4
@@ -28,6 +29,8 @@ class BumpCurves:
     track_m: Array
     wheelbase_m: Array
     motion_ratio: Array
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,8 @@ class CornerFigures:
     spring_m: float  # length of the spring
     seat_moved_m: float  # how far the spring seat was moved into the plane of its arm
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class SteerCurves:
@@ -62,6 +67,8 @@ class SteerCurves:
     ackermann: float  # share of full Ackermann at three quarters of the travel
     gain_radpm: float  # mean steer angle per metre of rack in the middle
     limit_m: float  # travel that the geometry allows, at most the one of the rack
+
+    __repr__ = short_repr
 
 
 def corner_figures(vehicle: Vehicle, name: str, load_n: float) -> CornerFigures:

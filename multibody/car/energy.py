@@ -13,9 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.integrate import cumulative_trapezoid
 
+from hodograph.core.display import short_repr
 from hodograph.core.frames import Array
 from hodograph.multibody.car.assemble import CHASSIS_AXES, axes_names
 from hodograph.multibody.car.car import Car, Drive
+from hodograph.multibody.forces.driveline import aero_row
 from hodograph.multibody.forces.driveline_kernels import ROLLING_SPEED_MPS
 from hodograph.multibody.forces.rolling_kernels import BRAKE, DRAG, DRIVE, FX, FY, FZ, MZ, RADIUS, ROLL
 from hodograph.multibody.model.algebra import place_at
@@ -38,6 +40,8 @@ class EnergyAccount:
     kinetic_j: Array
     potential_j: Array
     power_w: Mapping[str, Array]
+
+    __repr__ = short_repr
 
     @property
     def work_j(self) -> Mapping[str, Array]:
@@ -128,7 +132,7 @@ def air_power_w(car: Car, q: Array, qd: Array) -> Array:
     """Of drag and lift; no wind."""
     if car.vehicle.aero is None:
         return np.zeros(len(q))
-    drag, front, rear = car.vehicle.aero.aerodynamics.row()
+    drag, front, rear = aero_row(car.vehicle.aero.aerodynamics)
     rest = car.model.coordinates
 
     def velocity(place: str) -> Array:

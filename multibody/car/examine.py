@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from hodograph.core.display import cut, short_repr
 from hodograph.core.errors import MechanismError
 from hodograph.multibody.car.car import Car
 from hodograph.multibody.car.curves import (
@@ -20,8 +21,8 @@ from hodograph.multibody.car.curves import (
 )
 from hodograph.multibody.car.modes import RideMode, ride_modes
 from hodograph.multibody.car.statics import StaticLoads, static_loads
-from hodograph.multibody.car.vehicle import CORNERS, Vehicle
 from hodograph.multibody.model.build import Model
+from hodograph.vehicles.car import CORNERS, Vehicle
 
 Level = Literal["ok", "note", "warning"]
 OnStage = Callable[[str], None]
@@ -46,6 +47,8 @@ class Standing:
     roll_rad: float
     pitch_rad: float
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class VehicleReport:
@@ -59,6 +62,9 @@ class VehicleReport:
     steer: SteerCurves | None  # None when it jams
     modes: tuple[RideMode, ...]
     findings: tuple[Finding, ...]
+
+    def __repr__(self) -> str:
+        return f"VehicleReport({cut(self.vehicle.name)}: findings {len(self.findings)}, warnings {self.warnings})"
 
     @property
     def warnings(self) -> int:
@@ -133,12 +139,12 @@ def _size(r: VehicleReport) -> Iterator[Finding]:
     yield _judge("units", f"wheelbase {v.wheelbase_m:.3f} m", v.wheelbase_m, 1.0, 4.5)
     for name, track in zip(("front", "rear"), tracks, strict=True):
         yield _judge("units", f"{name} track {track:.3f} m", track, 0.7, 2.3)
-    height = v.chassis.origin_height_m + float(r.design.cg_m[2])
+    height = v.body.origin_height_m + float(r.design.cg_m[2])
     yield _judge("units", f"centre of gravity {height:.3f} m above the road", height, 0.1, 1.2)
-    yaw = v.chassis.inertia_kgm2[2] / (v.chassis.mass_kg * v.wheelbase_m**2)
+    yaw = v.body.inertia_kgm2[2] / (v.body.mass_kg * v.wheelbase_m**2)
     yield _judge("units", f"yaw inertia of the chassis {yaw:.3f} m L²", yaw, 0.05, 0.45)
     unlike = [name for name, axle in (("front", v.front), ("rear", v.rear)) if not axle.symmetric]
-    off_m = v.chassis.cg_m[1]
+    off_m = v.body.cg_m[1]
     if unlike or abs(off_m) > 1e-9:
         told = [f"{name} axle has a right side of its own" for name in unlike]
         told += [f"chassis centre of gravity {1e3 * off_m:+.0f} mm to the left"] if abs(off_m) > 1e-9 else []
@@ -186,7 +192,7 @@ def _loads(r: VehicleReport) -> Iterator[Finding]:
 def _unloaded(r: VehicleReport) -> Iterator[Finding]:
     """Wheels that would have to hang on to the road, springs that would have to pull."""
     x, y, _ = r.design.cg_m
-    where = f"the centre of gravity of the whole car is at x = {x:.3f} m, y = {y:.3f} m; is chassis.cg_m right?"
+    where = f"the centre of gravity of the whole car is at x = {x:.3f} m, y = {y:.3f} m; is body.cg_m right?"
     for what, loads_n in (("wheel", r.design.wheel_n), ("spring", r.design.spring_n)):
         for name in CORNERS:
             if not loads_n[name] > 0.0:
@@ -305,6 +311,7 @@ def report_document(r: VehicleReport) -> dict[str, Any]:
         "constraints": r.model.constraints,
         "degrees_of_freedom": r.model.degrees_of_freedom,
         "front_share": r.design.front_share,
+        "yaw_inertia_kgm2": r.design.yaw_inertia_kgm2,
         "wheel_load_n": None if r.standing is None else dict(r.standing.wheel_n),
         "design": {"wheel_load_n": dict(r.design.wheel_n), "spring_load_n": dict(r.design.spring_n)},
         "standing": None if r.standing is None else {

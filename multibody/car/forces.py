@@ -8,10 +8,10 @@ import numpy as np
 
 from hodograph.multibody.car.assemble import CHASSIS_AXES, Parts, finished, frame_parts, line_ends
 from hodograph.multibody.car.statics import static_loads
-from hodograph.multibody.car.vehicle import CORNERS, Corner, Spring, Stop, Vehicle
 from hodograph.multibody.forces.loads import AntiRoll, Curve, SpringDamper
-from hodograph.multibody.forces.rolling import AirForce, Drive, TyreContact, WheelBrake
+from hodograph.multibody.forces.rolling import AirForce, AxleDrive, TyreContact, WheelBrake
 from hodograph.multibody.model.mechanism import Mechanism
+from hodograph.vehicles.car import CORNERS, Corner, Spring, Stop, Vehicle
 
 KNEE_M = 0.002
 """Curves are interpolated smoothly; a knot this far before a stop keeps its bend local."""
@@ -104,11 +104,11 @@ def _add_drive(parts: Parts, vehicle: Vehicle) -> None:
         torque = "drive_nm" if len(driven) == 1 else f"drive_{axle}_nm"
         wheels = (f"{axle[0]}l_wheel", f"{axle[0]}r_wheel")
         x, y, z = CHASSIS_AXES
-        parts.forces[f"{axle}_drive"] = Drive(wheels, torque, getattr(vehicle.drive, axle), (y, z, x))
+        parts.forces[f"{axle}_drive"] = AxleDrive(wheels, torque, getattr(vehicle.drive, axle), (y, z, x))
     if vehicle.drive.wheel_torques:
         x, y, z = CHASSIS_AXES
         for name in CORNERS:
-            parts.forces[f"{name}_torque"] = Drive((f"{name}_wheel",), f"{name}_torque_nm", reaction=(y, z, x))
+            parts.forces[f"{name}_torque"] = AxleDrive((f"{name}_wheel",), f"{name}_torque_nm", reaction=(y, z, x))
 
 
 def _add_air(parts: Parts, vehicle: Vehicle) -> None:

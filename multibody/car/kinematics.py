@@ -12,6 +12,7 @@ from math import cos
 
 import numpy as np
 
+from hodograph.core.display import cut, short_repr
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.multibody.car.assemble import (
@@ -23,10 +24,10 @@ from hodograph.multibody.car.assemble import (
     finished,
     line_ends,
 )
-from hodograph.multibody.car.vehicle import Corner, Vehicle
 from hodograph.multibody.model.algebra import place_at
 from hodograph.multibody.model.build import Model, build
 from hodograph.multibody.model.constraint_kernels import evaluate, set_guides
+from hodograph.vehicles.car import Corner, Vehicle
 
 TOLERANCE_M = 1e-12
 LARGEST_STEP_M = 0.01
@@ -55,6 +56,8 @@ class WheelPose:
     damper_m: float
     bar_m: float  # of the link of the anti-roll bar, or of the spring it acts along
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class SteeringAxis:
@@ -65,10 +68,12 @@ class SteeringAxis:
     scrub_radius_m: float  # positive: it meets the road inboard of the contact
     trail_m: float  # positive: it meets the road ahead of the contact
 
+    __repr__ = short_repr
+
 
 def corner_model(vehicle: Vehicle, name: str) -> Model:
     """The model of one corner on a fixed chassis (with the rack at the front): spin and bump are free."""
-    parts = Parts(vehicle.chassis.origin_height_m)
+    parts = Parts(vehicle.body.origin_height_m)
     add_chassis(parts, vehicle, fixed=True)
     if name[0] == "f":
         add_rack(parts, vehicle)
@@ -91,6 +96,9 @@ class CornerKinematics:
     _start: Array
     _ground: Array
 
+    def __repr__(self) -> str:
+        return f"CornerKinematics({self.corner.name} of {cut(self.vehicle.name)})"
+
     @staticmethod
     def of(vehicle: Vehicle, name: str) -> CornerKinematics:
         """For the corner fl, fr, rl or rr of a vehicle."""
@@ -104,7 +112,7 @@ class CornerKinematics:
     @property
     def height_m(self) -> float:
         """Height of the wheel centre above the road in the design position."""
-        return self.vehicle.chassis.origin_height_m + self.corner.axle.wheel_centre_m[2]
+        return self.vehicle.body.origin_height_m + self.corner.axle.wheel_centre_m[2]
 
     def axes(self, q: Array) -> Array:
         """Axes of the knuckle in columns (3, 3)."""
@@ -189,7 +197,7 @@ class CornerKinematics:
 
     def _pose(self, q: Array, bump_m: float, rack_m: float) -> WheelPose:
         name, side = self.corner.name, self.corner.sign
-        lift = np.array([0.0, 0.0, self.vehicle.chassis.origin_height_m])
+        lift = np.array([0.0, 0.0, self.vehicle.body.origin_height_m])
         axes = self.axes(q)
         axis = axes[:, 1]
         forward = np.cross(axis, np.array([0.0, 0.0, 1.0]))

@@ -12,14 +12,15 @@ import numpy as np
 from scipy.linalg import eig
 from scipy.optimize import linear_sum_assignment
 
+from hodograph.core.display import short_repr
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.multibody.car.car import Car
-from hodograph.multibody.car.vehicle import CORNERS
 from hodograph.multibody.forces.columns import TYRE_FRICTION, TYRE_ROLLING_RESISTANCE
 from hodograph.multibody.model.tables import Tables, Work
 from hodograph.multibody.motion import dynamics_kernels as dynamics
 from hodograph.multibody.motion.kinematics import POSITION_TOLERANCE
+from hodograph.vehicles.car import CORNERS
 
 NO_FRICTION = 1e-9
 STEP_M, STEP_MPS = 1e-5, 1e-4
@@ -49,6 +50,8 @@ class RideMode:
     body: Array
     wheels: Array
     undamped_hz: float
+
+    __repr__ = short_repr
 
 
 def ride_modes(car: Car) -> tuple[RideMode, ...]:

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import null_space
 
+from hodograph.core.display import short_repr
 from hodograph.core.frames import Array
 from hodograph.multibody.car.assemble import axes_names, finished, frame_parts
-from hodograph.multibody.car.vehicle import CORNERS, Vehicle
 from hodograph.multibody.model.algebra import Place, place_at
 from hodograph.multibody.model.assembly import dense_jacobian
 from hodograph.multibody.model.build import Model, build
+from hodograph.vehicles.car import CORNERS, Vehicle
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,9 @@ class StaticLoads:
     wheel_n: Mapping[str, float]
     total_kg: float
     cg_m: Array  # (3,) of the whole car, body axes
+    yaw_inertia_kgm2: float  # of the whole car about the vertical through its centre of gravity
+
+    __repr__ = short_repr
 
     @property
     def front_share(self) -> float:
@@ -43,9 +47,9 @@ def static_loads(vehicle: Vehicle) -> StaticLoads:
     free = null_space(jacobian, rcond=1e-10)
     columns = [_spring(model, name, q) for name in CORNERS] + [_wheel(model, vehicle, name, q) for name in CORNERS]
     solved = np.linalg.lstsq(free.T @ np.column_stack(columns), -free.T @ model.inertia.weight, rcond=1e-10)[0]
-    total_kg, cg = _centre(model, vehicle, q)
+    total_kg, cg, yaw = _whole(model, vehicle, q)
     springs = {name: float(f) for name, f in zip(CORNERS, solved[:4], strict=True)}
-    return StaticLoads(springs, {n: float(f) for n, f in zip(CORNERS, solved[4:], strict=True)}, total_kg, cg)
+    return StaticLoads(springs, {n: float(f) for n, f in zip(CORNERS, solved[4:], strict=True)}, total_kg, cg, yaw)
 
 
 def spring_length_m(model: Model, corner: str, q: Array) -> float:
@@ -64,7 +68,7 @@ def _spring(model: Model, corner: str, q: Array) -> Array:
 
 def _wheel(model: Model, vehicle: Vehicle, corner: str, q: Array) -> Array:
     """Generalised force of one newton upwards where the wheel touches the road, carried by the knuckle."""
-    height_m = vehicle.chassis.origin_height_m + vehicle.corner(corner).axle.wheel_centre_m[2]
+    height_m = vehicle.body.origin_height_m + vehicle.corner(corner).axle.wheel_centre_m[2]
     first = [model.index(f"{v}.x") for v in axes_names(corner)]
     axes = np.column_stack([q[i : i + 3] for i in first])
     forward = np.cross(axes[:, 1], np.array([0.0, 0.0, 1.0]))
@@ -85,11 +89,12 @@ def _push(place: Place, force: Array, n: int) -> Array:
     return out
 
 
-def _centre(model: Model, vehicle: Vehicle, q: Array) -> tuple[float, Array]:
-    """Total mass and centre of gravity in the body axes, from the mass matrix.
+def _whole(model: Model, vehicle: Vehicle, q: Array) -> tuple[float, Array, float]:
+    """Total mass, centre of gravity in the body axes, and yaw inertia about it, from the mass matrix.
 
     All places are affine in q, so a motion with which every place moves along x as fast as it is high has, together
     with a translation along x, the first moment over the height for its kinetic energy; likewise for the other axes.
+    A rotation about z, with no wheel spinning, has the inertia about the origin for twice its kinetic energy.
     """
     parts = [*model.mechanism.points, *model.mechanism.vectors]
     ahead = [model.index(f"{name}.x") for name in parts]
@@ -100,4 +105,10 @@ def _centre(model: Model, vehicle: Vehicle, q: Array) -> tuple[float, Array]:
         momentum[i] += value * translation[j]
     total = float(momentum @ translation)
     first = [sum(momentum[i] * q[i + k] for i in ahead) for k in range(3)]
-    return total, np.array(first) / total - np.array([0.0, 0.0, vehicle.chassis.origin_height_m])
+    centre = np.array(first) / total
+    rotation = np.zeros(len(q))
+    for i in ahead:
+        rotation[i], rotation[i + 1] = -q[i + 1], q[i]
+    about_origin = sum(value * rotation[i] * rotation[j] for (i, j), value in model.inertia.mass.items())
+    yaw = float(about_origin - total * (centre[0] ** 2 + centre[1] ** 2))
+    return total, centre - np.array([0.0, 0.0, vehicle.body.origin_height_m]), yaw

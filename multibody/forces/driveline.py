@@ -1,122 +1,31 @@
-"""Brakes, differentials and the air as data, and their rows for the kernels."""
+"""Brakes, differentials and the air as the kernels read them."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-from math import isfinite
-from typing import Literal
 
 import numpy as np
 
 from hodograph.core.frames import Array
+from hodograph.core.kinds import unknown_kind
 from hodograph.multibody.forces.columns import LIMITED_SLIP, OPEN
+from hodograph.vehicles.driveline import Aerodynamics, Differential, DiscBrake, LimitedSlip, OpenDifferential
 
 
-def _want(name: str, value: float, *, positive: bool) -> None:
-    if not (isfinite(value) and (value > 0.0 if positive else value >= 0.0)):
-        raise ValueError(f"{name} is {value:g}, give a number {'above zero' if positive else 'of zero or more'}")
+def brake_row(brake: DiscBrake) -> Array:
+    """Shape (BRAKE_WIDTH,)."""
+    twice = 2.0 * brake.friction * brake.effective_radius_m
+    return np.array([*brake.pad_force, twice, brake.stiffness_nmpr, brake.damping_nmspr])
 
 
-@dataclass(frozen=True, slots=True)
-class DiscBrake:
-    """One wheel's disc brake.
-
-    `pad_force` are the coefficients c0 … c3 of pad force (N) = c0 + c1 p + c2 p² + c3 p³ with the line pressure p in
-    Pa; below zero it counts as zero. It must grow up to `highest_pressure_pa`, which is the range of the polynomial:
-    beyond, where a cubic may fall again, nothing is known, and `Car.schedule` refuses such pressures.
-
-    `stiffness_nmpr` and `damping_nmspr` are of the wind-up while the disc sticks.
-    """
-
-    friction: float
-    effective_radius_m: float
-    pad_force: tuple[float, float, float, float]
-    stiffness_nmpr: float = 5e4
-    damping_nmspr: float = 100.0
-    highest_pressure_pa: float = 1.5e7
-
-    def __post_init__(self) -> None:
-        for name in ("friction", "effective_radius_m", "stiffness_nmpr", "highest_pressure_pa"):
-            _want(name, getattr(self, name), positive=True)
-        _want("damping_nmspr", self.damping_nmspr, positive=False)
-        p = np.linspace(0.0, self.highest_pressure_pa, 200)
-        force = np.maximum(np.polynomial.polynomial.polyval(p, np.array(self.pad_force)), 0.0)
-        if not np.all(np.isfinite(force)) or force[-1] <= 0.0 or np.any(np.diff(force) < 0.0):
-            raise ValueError(
-                f"pad_force must grow with pressure up to highest_pressure_pa = {self.highest_pressure_pa:g}: "
-                "give [c0, c1, c2, c3] in N, N/Pa, N/Pa², N/Pa³"
-            )
-
-    def torque_nm(self, pressure_pa: float) -> float:
-        """Braking torque of both pads on the turning wheel."""
-        force_n = float(np.polynomial.polynomial.polyval(pressure_pa, np.array(self.pad_force)))
-        return 2.0 * self.friction * self.effective_radius_m * max(force_n, 0.0)
-
-    def row(self) -> Array:
-        """As the kernels read it, shape (BRAKE_WIDTH,)."""
-        twice = 2.0 * self.friction * self.effective_radius_m
-        return np.array([*self.pad_force, twice, self.stiffness_nmpr, self.damping_nmspr])
-
-
-@dataclass(frozen=True, slots=True)
-class OpenDifferential:
-    """Both wheels get the same torque."""
-
-    kind: Literal["open"] = "open"
-
-    def row(self) -> Array:
-        """As the kernels read it, shape (DIFFERENTIAL_WIDTH,)."""
+def differential_row(d: Differential) -> Array:
+    """Shape (DIFFERENTIAL_WIDTH,)."""
+    if isinstance(d, LimitedSlip):
+        return np.array([LIMITED_SLIP, d.preload_nm, d.drive_ratio, d.coast_ratio, d.full_slip_radps])
+    if isinstance(d, OpenDifferential):
         return np.array([OPEN, 0.0, 0.0, 0.0, 1.0])
+    raise unknown_kind("differential", d, Differential)
 
 
-@dataclass(frozen=True, slots=True)
-class LimitedSlip:
-    """A limited slip differential: the torques differ by up to max(ratio · |torque|, preload) when the speeds do.
-
-    `full_slip_radps` is the speed difference that brings 76 % of it.
-    """
-
-    preload_nm: float
-    drive_ratio: float
-    coast_ratio: float
-    full_slip_radps: float = 0.5
-    kind: Literal["limited_slip"] = "limited_slip"
-
-    def __post_init__(self) -> None:
-        for name in ("preload_nm", "drive_ratio", "coast_ratio"):
-            _want(name, getattr(self, name), positive=False)
-        _want("full_slip_radps", self.full_slip_radps, positive=True)
-        for name in ("drive_ratio", "coast_ratio"):
-            if getattr(self, name) > 1.0:
-                raise ValueError(
-                    f"{name} is {getattr(self, name):g}, above 1: it is the torque difference over the axle's torque"
-                )
-
-    def row(self) -> Array:
-        """As the kernels read it, shape (DIFFERENTIAL_WIDTH,)."""
-        return np.array([LIMITED_SLIP, self.preload_nm, self.drive_ratio, self.coast_ratio, self.full_slip_radps])
-
-
-Differential = OpenDifferential | LimitedSlip
-
-
-@dataclass(frozen=True, slots=True)
-class Aerodynamics:
-    """Drag and lift areas (coefficient · frontal area); lift is upward, so downforce is negative."""
-
-    drag_area_m2: float
-    lift_area_front_m2: float = 0.0
-    lift_area_rear_m2: float = 0.0
-    air_density_kgpm3: float = 1.2
-
-    def __post_init__(self) -> None:
-        _want("drag_area_m2", self.drag_area_m2, positive=False)
-        _want("air_density_kgpm3", self.air_density_kgpm3, positive=True)
-        for name in ("lift_area_front_m2", "lift_area_rear_m2"):
-            if not abs(getattr(self, name)) < 20.0:
-                raise ValueError(f"{name} is {getattr(self, name):g}, give lift coefficient times area in m²")
-
-    def row(self) -> Array:
-        """As the kernels read it, shape (AERO_WIDTH,)."""
-        areas = (self.drag_area_m2, self.lift_area_front_m2, self.lift_area_rear_m2)
-        return 0.5 * self.air_density_kgpm3 * np.array(areas)
+def aero_row(air: Aerodynamics) -> Array:
+    """Shape (AERO_WIDTH,): force over squared speed."""
+    areas = (air.drag_area_m2, air.lift_area_front_m2, air.lift_area_rear_m2)
+    return 0.5 * air.air_density_kgpm3 * np.array(areas)

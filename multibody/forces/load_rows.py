@@ -10,7 +10,17 @@ from scipy.interpolate import PchipInterpolator
 
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
-from hodograph.multibody.forces.loads import AntiRoll, CoordinateSpring, Curve, PointForce, SpringDamper, Torque
+from hodograph.core.kinds import unknown_kind
+from hodograph.multibody.forces.loads import (
+    AntiRoll,
+    CoordinateSpring,
+    Curve,
+    Load,
+    PointForce,
+    SpringDamper,
+    Torque,
+)
+from hodograph.multibody.forces.rolling import RollingForce
 from hodograph.multibody.model.algebra import Affine, Place, combine, place_at, place_difference
 from hodograph.multibody.model.coordinates import Coordinates, vector_of
 from hodograph.multibody.model.inertia import Inertia
@@ -67,6 +77,8 @@ def gather_forces(c: Coordinates, inertia: Inertia, inputs: Mapping[str, int]) -
     springs = Springs(inertia.weight.copy())
     for name, force in c.mechanism.forces.items():
         what = f"force {name}"
+        if isinstance(force, RollingForce):
+            continue
         if isinstance(force, SpringDamper):
             curves = [springs.curve(force.stiffness_curve, what), springs.curve(force.damping_curve, what)]
             _gather_spring(
@@ -89,6 +101,8 @@ def gather_forces(c: Coordinates, inertia: Inertia, inputs: Mapping[str, int]) -
             )
         elif isinstance(force, Torque):
             _gather_torque(c, springs, what, force, inputs[force.input] if force.input else 0)
+        else:
+            raise unknown_kind(what, force, Load)
     return springs
 
 

@@ -13,8 +13,10 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hodograph.core.display import listed, short_repr
 from hodograph.core.frames import Array
-from hodograph.multibody.forces.columns import BUMP, PLANE, ROAD_WIDTH, SINE
+from hodograph.core.kinds import unknown_kind
+from hodograph.multibody.forces.columns import BUMP, PLANE, ROAD_KIND, ROAD_WIDTH, SINE
 
 __all__ = ["ROAD_WIDTH", "Bump", "Plane", "Road", "RoadSurface", "Sine"]
 
@@ -112,6 +114,8 @@ class Bump:
         if self.width_m > 0.0 and not 0.0 < self.edge <= 0.5 * self.width_m:
             raise ValueError(f"edge_m is {self.edge:g}, give more than zero and at most half of width_m")
 
+    __repr__ = short_repr
+
     @property
     def edge(self) -> float:
         """Over which it falls to zero at each side."""
@@ -144,6 +148,9 @@ class Road:
     """An analytic road: the sum of its features, zero height without any. Roads add up with +."""
 
     features: tuple[Feature, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Road({listed(feature.kind for feature in self.features)})"
 
     @staticmethod
     def flat(height_m: float = 0.0) -> Road:
@@ -186,6 +193,8 @@ class Road:
         table = np.zeros((len(self.features), ROAD_WIDTH))
         for k, feature in enumerate(self.features):
             row = feature.row()
+            if row[ROAD_KIND] not in (PLANE, SINE, BUMP):
+                raise unknown_kind("road", feature, Feature)
             table[k, : len(row)] = row
         return table
 

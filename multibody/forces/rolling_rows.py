@@ -8,8 +8,11 @@ import numpy as np
 
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
+from hodograph.core.kinds import unknown_kind
 from hodograph.multibody.forces.columns import AERO_WIDTH, BRAKE_WIDTH, DIFFERENTIAL_WIDTH, TYRE_WIDTH
-from hodograph.multibody.forces.rolling import AirForce, Drive, TyreContact, WheelBrake
+from hodograph.multibody.forces.driveline import aero_row, brake_row, differential_row
+from hodograph.multibody.forces.loads import Load
+from hodograph.multibody.forces.rolling import AirForce, AxleDrive, RollingForce, TyreContact, WheelBrake
 from hodograph.multibody.forces.tyres import tyre_row
 from hodograph.multibody.model.algebra import Place
 from hodograph.multibody.model.coordinates import Coordinates
@@ -51,6 +54,8 @@ def gather_rolling(c: Coordinates, inputs: dict[str, int]) -> RollingParts:
     parts = RollingParts()
     for name, force in c.mechanism.forces.items():
         what = f"force {name}"
+        if isinstance(force, Load):
+            continue
         if isinstance(force, TyreContact):
             k = _wheel(c, parts, force.wheel, what)
             if parts.tyre[k][0] > NO_TYRE:
@@ -61,16 +66,18 @@ def gather_rolling(c: Coordinates, inputs: dict[str, int]) -> RollingParts:
             if any(braked == k for braked, _ in parts.brake):
                 raise MechanismError(f"{what}: wheel {force.wheel} has a brake already; its wind-up is one state")
             parts.brake.append([k, inputs[force.input]])
-            parts.brake_par.append(force.brake.row())
-        elif isinstance(force, Drive):
+            parts.brake_par.append(brake_row(force.brake))
+        elif isinstance(force, AxleDrive):
             wheels = [_wheel(c, parts, wheel, what) for wheel in force.wheels]
             sides = [0, 0] if force.reaction is None else [_first(c, v, what) for v in force.reaction[1:]]
             parts.drive.append([wheels[0], wheels[-1], inputs[force.input], *sides])
-            parts.drive_par.append(force.differential.row())
+            parts.drive_par.append(differential_row(force.differential))
         elif isinstance(force, AirForce):
             parts.places += [c.place(p, what) for p in (force.at, force.front, force.rear)]
             parts.aero_axis.append([_first(c, v, what) for v in force.axes])
-            parts.aero_par.append(force.aerodynamics.row())
+            parts.aero_par.append(aero_row(force.aerodynamics))
+        else:
+            raise unknown_kind(what, force, RollingForce)
     return parts
 
 

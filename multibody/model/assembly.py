@@ -7,17 +7,19 @@ from dataclasses import dataclass
 from math import atan2
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import null_space, qr
 
+from hodograph.core.display import short_repr
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.multibody.model.algebra import place_at
 from hodograph.multibody.model.constraint_kernels import choose_branches, evaluate, set_guides
+from hodograph.multibody.model.constraint_rows import ConstraintRow, angle_axes
 from hodograph.multibody.model.coordinates import Coordinates
 from hodograph.multibody.model.inertia import Inertia
-from hodograph.multibody.model.rows import Row, angle_axes
-from hodograph.multibody.model.symbolic import Index, index
-from hodograph.multibody.model.tables import ConstraintRows
+from hodograph.multibody.model.symbolic import index
+from hodograph.multibody.model.tables import ConstraintRows, Index
 
 CLOSED = 1e-11
 RANK = 1e-8
@@ -31,8 +33,10 @@ class Assembly:
     jacobian: Array
     independent: Index
 
+    __repr__ = short_repr
 
-def assemble(c: Coordinates, rows: Sequence[Row], tables: ConstraintRows, inertia: Inertia) -> Assembly:
+
+def assemble(c: Coordinates, rows: Sequence[ConstraintRow], tables: ConstraintRows, inertia: Inertia) -> Assembly:
     """Close the mechanism from its design position and check that it can move as declared."""
     q = _first_guess(c)
     held = [c.scalars[name] for name, angle in c.mechanism.angles.items() if angle.initial_rad is not None]
@@ -46,7 +50,7 @@ def assemble(c: Coordinates, rows: Sequence[Row], tables: ConstraintRows, inerti
     return Assembly(q, _every_row(tables, q), independent)
 
 
-def dense_jacobian(tables: ConstraintRows, q: Array, t_s: float = 0.0) -> tuple[Array, NDArrayBool]:
+def dense_jacobian(tables: ConstraintRows, q: Array, t_s: float = 0.0) -> tuple[Array, NDArray[np.bool_]]:
     """The Jacobian (rows, n) at q with idle rows zero, and which rows are active."""
     branch = np.ones(len(tables.angle), dtype=np.uint32)
     choose_branches(tables, q, branch)
@@ -96,7 +100,7 @@ def _first_guess(c: Coordinates) -> Array:
     return q.copy()
 
 
-def _close(q: Array, held: list[int], rows: Sequence[Row], tables: ConstraintRows) -> Array:
+def _close(q: Array, held: list[int], rows: Sequence[ConstraintRow], tables: ConstraintRows) -> Array:
     """Damped Gauss-Newton on all coordinates that are not held; names the rows that stay open."""
     free = np.setdiff1d(np.arange(len(q)), held)
     branch = np.ones(len(tables.angle), dtype=np.uint32)
@@ -145,7 +149,12 @@ def _rank(jacobian: Array) -> int:
 
 
 def _check_rank(
-    c: Coordinates, rows: Sequence[Row], tables: ConstraintRows, q: Array, jacobian: Array, active: NDArrayBool
+    c: Coordinates,
+    rows: Sequence[ConstraintRow],
+    tables: ConstraintRows,
+    q: Array,
+    jacobian: Array,
+    active: NDArray[np.bool_],
 ) -> int:
     """Degrees of freedom; raises when the active rows depend on each other, here or everywhere."""
     own = jacobian[active]
@@ -167,7 +176,7 @@ def _check_rank(
     raise MechanismError(f"over-constrained: {len(own) - rank} of these constraints too many: {listed}")
 
 
-def _try_close(q: Array, rows: Sequence[Row], tables: ConstraintRows) -> Array | None:
+def _try_close(q: Array, rows: Sequence[ConstraintRow], tables: ConstraintRows) -> Array | None:
     try:
         return _close(q, [], rows, tables)
     except MechanismError:
@@ -224,6 +233,3 @@ def _check_mass(c: Coordinates, inertia: Inertia, free: Array, q: Array) -> None
         motion = np.abs(free @ vectors[:, 0])
         named = [c.names[i] for i in np.argsort(-motion) if motion[i] > 0.3 * motion.max()]
         raise MechanismError(f"{', '.join(named[:6])} can move without moving any mass; add a body there")
-
-
-NDArrayBool = np.ndarray[tuple[int], np.dtype[np.bool_]]

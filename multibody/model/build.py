@@ -6,18 +6,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hodograph.core.display import cut
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.multibody.forces.load_rows import gather_forces, tabulate_loads
 from hodograph.multibody.forces.loads import PointForce, Torque
-from hodograph.multibody.forces.rolling import Drive, WheelBrake
+from hodograph.multibody.forces.rolling import AxleDrive, WheelBrake
 from hodograph.multibody.forces.rolling_rows import gather_rolling, tabulate_rolling
 from hodograph.multibody.model.algebra import place_at
 from hodograph.multibody.model.assembly import Assembly, assemble
+from hodograph.multibody.model.constraint_rows import ConstraintRow, all_rows
 from hodograph.multibody.model.coordinates import Coordinates, lay_out
 from hodograph.multibody.model.inertia import Inertia, inertia_of
 from hodograph.multibody.model.mechanism import DotProduct, Guided, Mechanism
-from hodograph.multibody.model.rows import Row, all_rows
 from hodograph.multibody.model.tables import WHEEL_STATES, ConstraintRows, Index, Tables, Work, work_for
 from hodograph.multibody.model.tabulate import pattern, tabulate_factor, tabulate_mass, tabulate_rows
 
@@ -38,6 +39,10 @@ class State:
     multipliers: Array
     wheels: Array = field(default_factory=lambda: np.zeros((0, WHEEL_STATES)))
     inputs: Array = field(default_factory=lambda: np.zeros((0, 3)))
+
+    def __repr__(self) -> str:
+        sizes = f"coordinates {len(self.q)}, rows {len(self.multipliers)}, wheels {len(self.wheels)}"
+        return f"State(t = {self.t_s:.6g} s: {sizes})"
 
     def copy(self) -> State:
         """The same values in arrays of their own."""
@@ -62,6 +67,15 @@ class Model:
     independent: Index
     start_q: Array
     declared: bool
+
+    def __repr__(self) -> str:
+        return f"Model({self.summary})"
+
+    @property
+    def summary(self) -> str:
+        """What it is, in one line."""
+        sizes = f"bodies {len(self.mechanism.bodies)}, coordinates {self.n}, constraints {self.constraints}"
+        return f"{cut(self.mechanism.name)}: {sizes}, degrees of freedom {self.degrees_of_freedom}"
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -148,7 +162,7 @@ def build(mechanism: Mechanism) -> Model:
 
 def _input_names(mechanism: Mechanism) -> tuple[str, ...]:
     used = [c.input for c in mechanism.constraints.values() if isinstance(c, Guided | DotProduct)]
-    used += [f.input for f in mechanism.forces.values() if isinstance(f, PointForce | Torque | WheelBrake | Drive)]
+    used += [f.input for f in mechanism.forces.values() if isinstance(f, PointForce | Torque | WheelBrake | AxleDrive)]
     return tuple(dict.fromkeys(name for name in used if name))
 
 
@@ -159,4 +173,4 @@ def _both_branches(rows: ConstraintRows, assembly: Assembly) -> Array:
     return jacobian
 
 
-__all__ = ["Model", "Row", "State", "build"]
+__all__ = ["ConstraintRow", "Model", "State", "build"]

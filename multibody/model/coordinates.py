@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hodograph.core.display import cut, listed, short_repr
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
+from hodograph.core.kinds import unknown_kind
 from hodograph.multibody.model.algebra import Affine, Place, coordinate, place_at, place_combination, place_difference
 from hodograph.multibody.model.mechanism import Bar, Body, Lamina, Mechanism, Particle, PlanarBody, RigidBody, Wheel
 
@@ -23,6 +25,8 @@ class BodyFrame:
     basis: tuple[Place, ...]
     origin_m: Array
     design: Array
+
+    __repr__ = short_repr
 
     def factors(self, position_m: Array) -> Array:
         """Frame factors of a design position, shape (k,)."""
@@ -45,6 +49,9 @@ class Coordinates:
     frames: Mapping[str, BodyFrame]
     lengths_m: Mapping[frozenset[str], float]
     design_q: Array
+
+    def __repr__(self) -> str:
+        return f"Coordinates({cut(self.mechanism.name)}: {len(self.names)}, {listed(self.names)})"
 
     def place(self, name: str, user: str) -> Place:
         """A point or station by name; `user` is named when there is none."""
@@ -209,7 +216,8 @@ def _frame(
         return BodyFrame(origin, (), place_at(origin, design_q), np.zeros((len(origin), 0)))
     if isinstance(body, Lamina):
         return _lamina_frame(name, body, places, design_q)
-    assert isinstance(body, Bar | PlanarBody)
+    if not isinstance(body, Bar | PlanarBody):
+        raise unknown_kind(f"body {name}", body, Body)
     wanted = body.points[:2]
     along = place_difference(places[1], origin)
     length_m = lengths_m.get(frozenset(wanted), float(np.linalg.norm(place_at(along, design_q))))

@@ -8,6 +8,7 @@ import numpy as np
 
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
+from hodograph.core.kinds import unknown_kind
 from hodograph.multibody.model.algebra import Place, place_at
 from hodograph.multibody.model.coordinates import BodyFrame, Coordinates
 from hodograph.multibody.model.mechanism import Bar, Body, Lamina, Particle, PlanarBody, RigidBody, Wheel
@@ -34,6 +35,9 @@ class Inertia:
     weight: Array = field(default_factory=lambda: np.zeros(0))
     wheels: list[SpinningWheel] = field(default_factory=list)
     total_kg: float = 0.0
+
+    def __repr__(self) -> str:
+        return f"Inertia({self.total_kg:.6g} kg: entries {len(self.mass)}, wheels {len(self.wheels)})"
 
     def add(self, a: Place, b: Place, factor: float) -> None:
         """Add factor · (velocity of a) · (velocity of b) to twice the kinetic energy, from one side."""
@@ -83,8 +87,9 @@ def _moments(name: str, body: Body, frame: BodyFrame) -> Array:
         return _stacked(body.mass_kg, cg, np.eye(2) * polar / 2.0)
     if isinstance(body, Lamina):
         return _lamina_moments(name, body, frame)
-    assert isinstance(body, RigidBody)
-    return _rigid_moments(name, body, frame)
+    if isinstance(body, RigidBody):
+        return _rigid_moments(name, body, frame)
+    raise unknown_kind(f"body {name}", body, Body)
 
 
 def _lamina_moments(name: str, body: Lamina, frame: BodyFrame) -> Array:

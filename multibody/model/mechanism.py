@@ -13,10 +13,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
+from hodograph.core.display import cut, short_repr
 from hodograph.core.errors import SettingsError
+from hodograph.core.kinds import unknown_kind
 from hodograph.core.settings import read_settings, settings_from_text
-from hodograph.multibody.forces.loads import AntiRoll, CoordinateSpring, PointForce, SpringDamper, Torque
-from hodograph.multibody.forces.rolling import AirForce, Drive, TyreContact, WheelBrake
+from hodograph.multibody.forces.loads import Load
+from hodograph.multibody.forces.rolling import RollingForce
 
 Numbers = tuple[float, ...]
 
@@ -25,16 +27,16 @@ Numbers = tuple[float, ...]
 class Point:
     """A point with coordinates (or `fixed` to the ground), where it stands in the design position."""
 
-    position_m: Numbers
-    fixed: bool = False
+    position_m: Numbers  # where it stands in the design position
+    fixed: bool = False  # whether it belongs to the ground
 
 
 @dataclass(frozen=True, slots=True)
 class Vector:
     """A unit vector with coordinates (or `fixed`); it is normalised when read."""
 
-    direction: Numbers
-    fixed: bool = False
+    direction: Numbers  # where it shows in the design position, of any length
+    fixed: bool = False  # whether it belongs to the ground
 
     def __post_init__(self) -> None:
         if sum(x * x for x in self.direction) < 1e-24:
@@ -45,8 +47,8 @@ class Vector:
 class Station:
     """A place on a body that needs no coordinates of its own: springs, forces and sensors sit there."""
 
-    body: str
-    position_m: Numbers
+    body: str  # the body that carries it
+    position_m: Numbers  # where it stands in the design position
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +60,17 @@ class Angle:
     is well conditioned, switching at |sin| = 0.7.
     """
 
-    of: str
-    x_axis: str | None = None
-    y_axis: str | None = None
-    initial_rad: float | None = None
+    of: str  # the direction whose angle it is
+    x_axis: str | None = None  # direction of zero; left out in the plane: global x
+    y_axis: str | None = None  # direction of 90 degrees, in space only
+    initial_rad: float | None = None  # value at the start, which assembling keeps; by default that of the design
 
 
 @dataclass(frozen=True, slots=True)
 class Distance:
     """The distance between two places as a coordinate (a strut, an actuator, a wire potentiometer)."""
 
-    between: tuple[str, str]
+    between: tuple[str, str]  # two places
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +80,11 @@ class Bar:
     It keeps their distance, unless one body carries both; with `held` it leaves that to declared constraints.
     """
 
-    points: tuple[str, str]
-    mass_kg: float
-    length_m: float | None = None
-    held: bool = False
-    kind: Literal["bar"] = "bar"
+    points: tuple[str, str]  # its ends
+    mass_kg: float  # evenly spread
+    length_m: float | None = None  # by default that of the design position
+    held: bool = False  # whether declared constraints keep its length already
+    kind: Literal["bar"] = "bar"  # a thin uniform bar
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +100,15 @@ class Lamina:
     It keeps the three distances, except between places of one body; with `held` it leaves them to declared constraints.
     """
 
-    points: tuple[str, str, str]
-    mass_kg: float
-    cg_m: tuple[float, float]
-    inertia_kgm2: tuple[float, float, float]
-    product_kgm2: float = 0.0
-    held: bool = False
-    kind: Literal["lamina"] = "lamina"
+    points: tuple[str, str, str]  # its three places
+    mass_kg: float  # of the body
+    cg_m: tuple[float, float]  # centre of gravity in its frame
+    inertia_kgm2: tuple[float, float, float]  # Ixx, Iyy, Izz about the centre of gravity
+    product_kgm2: float = 0.0  # ∫ xy dm about the centre of gravity
+    held: bool = False  # whether declared constraints keep its shape already
+    kind: Literal["lamina"] = "lamina"  # a flat body on three places
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +118,14 @@ class PlanarBody:
     `inertia_kgm2` is about the centre of gravity. Further points are carried along as linear combinations.
     """
 
-    points: tuple[str, ...]
-    mass_kg: float
-    cg_m: tuple[float, float]
-    inertia_kgm2: float
-    length_m: float | None = None
-    kind: Literal["planar"] = "planar"
+    points: tuple[str, ...]  # the first two make its frame, others are carried along
+    mass_kg: float  # of the body
+    cg_m: tuple[float, float]  # centre of gravity in its frame
+    inertia_kgm2: float  # about the centre of gravity
+    length_m: float | None = None  # from the first to the second point; by default that of the design position
+    kind: Literal["planar"] = "planar"  # a body of a planar mechanism
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +136,15 @@ class RigidBody:
     integrals of xy, xz, yz over the mass, so they stand with a minus sign in the inertia tensor.
     """
 
-    points: tuple[str, ...]
-    mass_kg: float
-    cg_m: tuple[float, float, float]
-    inertia_kgm2: tuple[float, float, float]
-    vectors: tuple[str, ...] = ()
-    products_kgm2: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    kind: Literal["rigid"] = "rigid"
+    points: tuple[str, ...]  # points of the body
+    mass_kg: float  # of the body
+    cg_m: tuple[float, float, float]  # centre of gravity in the design position
+    inertia_kgm2: tuple[float, float, float]  # Ixx, Iyy, Izz about the centre of gravity
+    vectors: tuple[str, ...] = ()  # vectors of the body
+    products_kgm2: tuple[float, float, float] = (0.0, 0.0, 0.0)  # ∫ xy dm, ∫ xz dm, ∫ yz dm about the centre of gravity
+    kind: Literal["rigid"] = "rigid"  # a body in space
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,25 +155,27 @@ class Wheel:
     of gravity lies `offset_m` along the axis from `centre`. Both inertias are about it.
     """
 
-    centre: str
-    axis: str
-    side_a: str
-    side_b: str
-    spin: str
-    mass_kg: float
-    offset_m: float
-    spin_inertia_kgm2: float
-    transverse_inertia_kgm2: float
-    kind: Literal["wheel"] = "wheel"
+    centre: str  # point of the carrier
+    axis: str  # vector of the carrier: the spin axis
+    side_a: str  # vector of the carrier across the axis
+    side_b: str  # the third one, right-handed
+    spin: str  # name of the spin angle, a coordinate
+    mass_kg: float  # of what spins
+    offset_m: float  # centre of gravity along the axis from the centre
+    spin_inertia_kgm2: float  # about the axis
+    transverse_inertia_kgm2: float  # across the axis, about the centre of gravity
+    kind: Literal["wheel"] = "wheel"  # a wheel on a carrier
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)
 class Particle:
     """A mass at a point or station."""
 
-    point: str
-    mass_kg: float
-    kind: Literal["particle"] = "particle"
+    point: str  # a point or station
+    mass_kg: float  # of the particle
+    kind: Literal["particle"] = "particle"  # a mass at a place
 
 
 Body = Bar | Lamina | PlanarBody | RigidBody | Wheel | Particle
@@ -175,17 +185,17 @@ Body = Bar | Lamina | PlanarBody | RigidBody | Wheel | Particle
 class ConstantDistance:
     """Two places keep their distance; `length_m` by default that of the design position."""
 
-    between: tuple[str, str]
-    length_m: float | None = None
-    kind: Literal["distance"] = "distance"
+    between: tuple[str, str]  # two places
+    length_m: float | None = None  # by default that of the design position
+    kind: Literal["distance"] = "distance"  # a constant distance
 
 
 @dataclass(frozen=True, slots=True)
 class UnitVector:
     """A vector that no body owns keeps length one."""
 
-    vector: str
-    kind: Literal["unit"] = "unit"
+    vector: str  # the vector
+    kind: Literal["unit"] = "unit"  # a vector of length one
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,37 +206,41 @@ class DotProduct:
     vector of the chassis.
     """
 
-    a: str
-    b: str
-    value: float | None = None
-    input: str | None = None
-    kind: Literal["dot"] = "dot"
+    a: str  # a direction
+    b: str  # another
+    value: float | None = None  # by default that of the design position
+    input: str | None = None  # name of an addition that the caller sets
+    kind: Literal["dot"] = "dot"  # a constant scalar product
 
 
 @dataclass(frozen=True, slots=True)
-class Linear:
+class LinearConstraint:
     """Σ factor · coordinate = value."""
 
-    terms: Mapping[str, float]
-    value: float
-    kind: Literal["linear"] = "linear"
+    terms: Mapping[str, float]  # factor by coordinate
+    value: float  # of their sum
+    kind: Literal["linear"] = "linear"  # a linear relation of coordinates
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)
 class Combination:
     """A place is an affine combination of others: one linear row per axis; factors sum to one."""
 
-    place: str
-    of: Mapping[str, float]
-    kind: Literal["combination"] = "combination"
+    place: str  # the place that follows
+    of: Mapping[str, float]  # factor by place; they sum to one
+    kind: Literal["combination"] = "combination"  # a place as an affine combination of others
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)
 class Aligned:
     """Three places stay on a line; in space the two best components of the cross product are kept."""
 
-    places: tuple[str, str, str]
-    kind: Literal["aligned"] = "aligned"
+    places: tuple[str, str, str]  # three places
+    kind: Literal["aligned"] = "aligned"  # places on a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,47 +250,61 @@ class Guided:
     Units are those of the coordinate. `input` names a value that the caller sets, with its rate and acceleration.
     """
 
-    coordinate: str
-    offset: float = 0.0
-    rate: float = 0.0
-    acceleration: float = 0.0
-    amplitude: float = 0.0
-    frequency_radps: float = 0.0
-    phase_rad: float = 0.0
-    input: str | None = None
-    kind: Literal["guided"] = "guided"
+    coordinate: str  # what is guided
+    offset: float = 0.0  # at time zero
+    rate: float = 0.0  # per second
+    acceleration: float = 0.0  # per second squared
+    amplitude: float = 0.0  # of the sine
+    frequency_radps: float = 0.0  # of the sine
+    phase_rad: float = 0.0  # of the sine at time zero
+    input: str | None = None  # name of an addition that the caller sets
+    kind: Literal["guided"] = "guided"  # a coordinate that follows time or an input
+
+    __repr__ = short_repr
 
 
-Constraint = ConstantDistance | UnitVector | DotProduct | Linear | Combination | Aligned | Guided
+Constraint = ConstantDistance | UnitVector | DotProduct | LinearConstraint | Combination | Aligned | Guided
 
 
-Force = SpringDamper | CoordinateSpring | PointForce | Torque | AntiRoll | TyreContact | WheelBrake | Drive | AirForce
+Force = Load | RollingForce
 
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
     """Everything about a mechanism; `build(mechanism)` turns it into a `Model`."""
 
-    schema: int
-    name: str
-    space: Literal["planar", "spatial"]
-    gravity_mps2: Numbers
-    points: Mapping[str, Point]
-    bodies: Mapping[str, Body]
-    vectors: Mapping[str, Vector] = field(default_factory=dict)
-    stations: Mapping[str, Station] = field(default_factory=dict)
-    angles: Mapping[str, Angle] = field(default_factory=dict)
-    distances: Mapping[str, Distance] = field(default_factory=dict)
-    constraints: Mapping[str, Constraint] = field(default_factory=dict)
-    forces: Mapping[str, Force] = field(default_factory=dict)
-    independent: tuple[str, ...] = ()
-    degrees_of_freedom: int | None = None
+    schema: int  # of this dialect: 1
+    name: str  # what it is called in reports
+    space: Literal["planar", "spatial"]  # in the plane or in space
+    gravity_mps2: Numbers  # two numbers in the plane, three in space
+    points: Mapping[str, Point]  # points by name
+    bodies: Mapping[str, Body]  # bodies by name
+    vectors: Mapping[str, Vector] = field(default_factory=dict)  # vectors by name
+    stations: Mapping[str, Station] = field(default_factory=dict)  # places on bodies by name
+    angles: Mapping[str, Angle] = field(default_factory=dict)  # angles by name, each a coordinate
+    distances: Mapping[str, Distance] = field(default_factory=dict)  # distances by name, each a coordinate
+    constraints: Mapping[str, Constraint] = field(default_factory=dict)  # by name; those of bodies are there already
+    forces: Mapping[str, Force] = field(default_factory=dict)  # forces by name; gravity acts anyway
+    independent: tuple[str, ...] = ()  # coordinates to count as independent; by default chosen
+    degrees_of_freedom: int | None = None  # how many there must be; checked
 
     def __post_init__(self) -> None:
         if self.schema != 1:
             raise ValueError(f"schema {self.schema} is not known, only 1")
         if len(self.gravity_mps2) != self.dim:
             raise ValueError(f"gravity_mps2 needs {self.dim} numbers in a {self.space} mechanism")
+        for what, parts, known in (
+            ("body", self.bodies, Body),
+            ("constraint", self.constraints, Constraint),
+            ("force", self.forces, Force),
+        ):
+            for name, part in parts.items():
+                if not isinstance(part, known):
+                    raise unknown_kind(f"{what} {name}", part, known)
+
+    def __repr__(self) -> str:
+        sizes = f"bodies {len(self.bodies)}, constraints {len(self.constraints)}, forces {len(self.forces)}"
+        return f"Mechanism({cut(self.name)}, {self.space}: points {len(self.points)}, {sizes})"
 
     @property
     def dim(self) -> int:

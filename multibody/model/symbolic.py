@@ -10,11 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodograph.core.display import short_repr
 from hodograph.core.frames import Array
-
-Index = NDArray[np.uint32]
+from hodograph.multibody.model.tables import Index
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +29,8 @@ class Symbolic:
     row: Index
     update: Index
     where: dict[tuple[int, int], int]
+
+    __repr__ = short_repr
 
     @property
     def size(self) -> int:

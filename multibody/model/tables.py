@@ -13,6 +13,17 @@ from hodograph.multibody.forces.columns import ROAD_WIDTH
 Index = NDArray[np.uint32]
 
 
+def _sizes(table: tuple[object, ...]) -> str:
+    """Its name and how much it holds: a table of a car printed as it is fills a hundred screens."""
+    return f"{type(table).__name__}({len(table)} parts, {_bytes(table) / 1024.0:.1f} KiB)"
+
+
+def _bytes(part: object) -> int:
+    if isinstance(part, np.ndarray):
+        return part.nbytes
+    return sum(map(_bytes, part)) if isinstance(part, tuple) else 0
+
+
 class ConstraintRows(NamedTuple):
     """Constraints Φ_i = ½ qᵀ S_i q + l_iᵀ q − c_i, then the sines, cosines and guides of some of them.
 
@@ -39,6 +50,9 @@ class ConstraintRows(NamedTuple):
     guide: Index  # (guides, 2): row, input
     guide_par: Array  # (guides, 6): offset, rate, acceleration, amplitude, frequency, phase
 
+    def __repr__(self) -> str:
+        return _sizes(self)
+
 
 class Mass(NamedTuple):
     """The mass matrix by rows (both triangles), constant but for the wheels."""
@@ -50,6 +64,9 @@ class Mass(NamedTuple):
     wheel_inertia: Array  # (wheels,)
     wheel_val: Index  # (wheels, 12): places in val: (a, spin) ×3, (spin, a) ×3, (b, spin) ×3, (spin, b) ×3
     wheel_dest: Index  # (wheels, 6): places in the factor: (a, spin) ×3, (b, spin) ×3
+
+    def __repr__(self) -> str:
+        return _sizes(self)
 
 
 class Factor(NamedTuple):
@@ -64,6 +81,9 @@ class Factor(NamedTuple):
     mass: Array  # (size,) the constant mass matrix in this storage
     penalty: Array  # (m,) row weights that make JᵀJ outweigh the mass by the same factor in every row
     scale: Array  # (m,) 1/|J_i|² in the design position, for the kinematic problems
+
+    def __repr__(self) -> str:
+        return _sizes(self)
 
 
 class Loads(NamedTuple):
@@ -94,6 +114,9 @@ class Loads(NamedTuple):
     curve_start: Index  # (curves+1,) knots of each curve
     curve: Array  # (knots, 5): abscissa, then value, slope, and the quadratic and cubic factors to the next knot
 
+    def __repr__(self) -> str:
+        return _sizes(self)
+
 
 class Rolling(NamedTuple):
     """Wheels on a road and what acts through them (see rolling_kernels.py); all empty in a mechanism without."""
@@ -111,6 +134,9 @@ class Rolling(NamedTuple):
     aero_axis: Index  # (aero, 3): first index of the forward, left and upward vector
     aero_par: Array
 
+    def __repr__(self) -> str:
+        return _sizes(self)
+
 
 class Tables(NamedTuple):
     """All tables of one model."""
@@ -120,6 +146,9 @@ class Tables(NamedTuple):
     factor: Factor
     loads: Loads
     rolling: Rolling
+
+    def __repr__(self) -> str:
+        return _sizes(self)
 
 
 class Work(NamedTuple):
@@ -155,6 +184,9 @@ class Work(NamedTuple):
     clock: Array  # (1,) when the states of the wheels were true
     probe: Array  # (4, n) spare, for differences of the rolling forces
     control: Array  # (8,) what a method remembers between steps: contraction, drift control, …
+
+    def __repr__(self) -> str:
+        return _sizes(self)
 
 
 WHEEL_WIDTH, WHEEL_STATES = 19, 3
@@ -207,6 +239,9 @@ class LaneWork(NamedTuple):
     road: Array
     before: Array  # (n, 4) accelerations of the step before, for the predictor
     control: Array  # (2,) size and end of the last step
+
+    def __repr__(self) -> str:
+        return _sizes(self)
 
 
 def lane_work_for(tables: Tables, inputs: int, parameters: Array) -> LaneWork:

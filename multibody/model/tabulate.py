@@ -9,8 +9,8 @@ import numpy as np
 
 from hodograph.core.frames import Array
 from hodograph.multibody.forces.load_rows import Springs, spring_terms
+from hodograph.multibody.model.constraint_rows import ConstraintRow
 from hodograph.multibody.model.inertia import Inertia
-from hodograph.multibody.model.rows import Row
 from hodograph.multibody.model.symbolic import Symbolic, analyse, floats, grid, index, pairs_of
 from hodograph.multibody.model.tables import ConstraintRows, Factor, Index, Mass
 
@@ -21,7 +21,9 @@ DOMINANCE = 1e7
 """How far the penalty outweighs the mass in every row; large enough for two rounds, small enough for the digits."""
 
 
-def tabulate_rows(rows: Sequence[Row], inputs: Mapping[str, int], rank: Index | None = None) -> ConstraintRows:
+def tabulate_rows(
+    rows: Sequence[ConstraintRow], inputs: Mapping[str, int], rank: Index | None = None
+) -> ConstraintRows:
     """The constraint tables; slots of a row are sorted by elimination rank, or before that is known by coordinate."""
     start, tri_start, form_start = [0], [0], [0]
     col, tri_col, form_col, share = list[int](), list[int](), list[int](), list[int]()

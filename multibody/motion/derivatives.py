@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hodograph.core.display import short_repr
 from hodograph.core.frames import Array
 from hodograph.multibody.model.build import Model, State
 from hodograph.multibody.model.constraint_kernels import choose_branches
@@ -26,6 +27,8 @@ class Sensitivity:
     qd_z: Array
     qdd_z: Array
     qdd_zd: Array
+
+    __repr__ = short_repr
 
     @property
     def zdd_z(self) -> Array:

@@ -10,8 +10,7 @@ from hodograph.multibody.model.assembly import best_independent, dense_jacobian
 from hodograph.multibody.model.build import Model, State
 from hodograph.multibody.model.constraint_kernels import choose_branches, rates
 from hodograph.multibody.model.linear_kernels import refresh_mass
-from hodograph.multibody.model.symbolic import Index
-from hodograph.multibody.model.tables import WHEEL_STATES, Work
+from hodograph.multibody.model.tables import WHEEL_STATES, Index, Work
 from hodograph.multibody.motion import dynamics_kernels as dynamics
 from hodograph.numerics.compiling import NO_FORCE
 

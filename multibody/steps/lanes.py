@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hodograph.core.errors import MechanismError
+from hodograph.core.frames import Array
 from hodograph.multibody.forces.road import Road
 from hodograph.multibody.model.build import Model, State
 from hodograph.multibody.model.constraint_kernels import choose_branches
@@ -25,7 +26,7 @@ class LaneStepper:
     model: Model
     options: StepOptions = field(default_factory=StepOptions)
     force: Any = NO_FORCE
-    parameters: np.ndarray[Any, np.dtype[np.float64]] | None = None
+    parameters: Array | None = None
     work: Any = field(init=False, repr=False)
     formulation: Formulation = field(init=False, default=Formulation.AUGMENTED_LAGRANGIAN)
     integrator: Integrator = field(init=False, default=Integrator.TRAPEZOIDAL)
@@ -33,6 +34,9 @@ class LaneStepper:
     def __post_init__(self) -> None:
         given = np.zeros(1) if self.parameters is None else np.ascontiguousarray(self.parameters, dtype=np.float64)
         self.work = lane_work_for(self.model.tables, len(self.model.inputs), given)
+
+    def __repr__(self) -> str:
+        return f"LaneStepper({self.model.summary}; {LANES} states at a time)"
 
     def set_input(self, name: str, value: float, rate: float = 0.0, acceleration: float = 0.0) -> None:
         """Set a named input for the following steps."""

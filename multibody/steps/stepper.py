@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from hodograph.core.display import counted, short_repr
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
+from hodograph.core.kinds import member
 from hodograph.multibody.forces.road import Road
 from hodograph.multibody.model.build import Model, State
 from hodograph.multibody.model.tables import FRESH, WHEEL_STATES
@@ -20,13 +22,6 @@ from hodograph.multibody.steps.augmented_kernels import run_augmented
 from hodograph.multibody.steps.explicit_kernels import run_explicit
 from hodograph.multibody.steps.linear_implicit_kernels import run_linear_implicit
 from hodograph.numerics.compiling import NO_FORCE
-
-BREAK_EVEN = 0.0
-"""Below this ratio of degrees of freedom to coordinates the linearly implicit step would choose independent ones.
-
-Seed 000 puts it at 0.48 with dense matrices. With one sparse factor, dependent coordinates were cheaper at every ratio
-measured, from 0.005 to 0.5 (1.6 to 4 times), so nothing is left to choose; see benchmarks/RESULTS.md.
-"""
 
 WORSE = 5.0
 """Independent coordinates are chosen anew when the largest entry of R has grown by this factor."""
@@ -80,8 +75,8 @@ class StepOptions:
     passes and is counted (`StepCost.capped`), any other fails.
 
     `penalty` replaces the model's own row weights in the augmented Lagrangian (same units as M/h²); `baumgarte` holds ζ
-    and ω in rad/s; `rtol`, `atol` switch the error control of Dormand-Prince on; `independent` (linearly implicit
-    Euler) is chosen by degrees of freedom over coordinates when None.
+    and ω in rad/s; `rtol`, `atol` switch the error control of Dormand-Prince on; `independent` makes
+    linearly implicit Euler work in independent coordinates, which was dearer on every mechanism measured.
     """
 
     tolerance: float = 1e-11
@@ -95,8 +90,12 @@ class StepOptions:
     projection: Projection = Projection.NONE
     rtol: float = 0.0
     atol: float = 0.0
-    independent: bool | None = None
+    independent: bool = False
     reselect: bool | None = None
+
+    def __post_init__(self) -> None:
+        member(Refresh, self.refresh)
+        member(Projection, self.projection)
 
     def newton(self) -> Array:
         """Numbers of the augmented Lagrangian as its kernels take them, (5,)."""
@@ -104,6 +103,8 @@ class StepOptions:
             [self.tolerance, self.max_iterations, _REFRESH[self.refresh], self.projection_tolerance,
              self.accepted_at_cap]
         )  # fmt: skip
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,8 @@ class StepCost:
     projections: int
     capped: int = 0
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
@@ -137,6 +140,10 @@ class Trajectory:
     last: State
     cost: StepCost
     wheels: Array
+
+    def __repr__(self) -> str:
+        times = f", {self.t_s[0]:.6g} to {self.t_s[-1]:.6g} s" if len(self.t_s) else ""
+        return f"Trajectory({counted(len(self.t_s), 'state')} of {self.q.shape[1]} coordinates{times})"
 
 
 def _weights(a: list[list[float]], b: list[float], c: list[float], e: list[float] | None = None) -> Array:
@@ -201,6 +208,8 @@ class Stepper:
     work: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        self.formulation = member(Formulation, self.formulation)
+        self.integrator = member(Integrator, self.integrator)
         implicit = self.integrator is Integrator.LINEARLY_IMPLICIT_EULER
         if self.formulation is Formulation.AUGMENTED_LAGRANGIAN and not (
             implicit or self.integrator is Integrator.TRAPEZOIDAL
@@ -209,6 +218,9 @@ class Stepper:
         if implicit and self.formulation is not Formulation.AUGMENTED_LAGRANGIAN:
             raise ValueError("linearly implicit Euler brings its own formulation; leave that at its default")
         self.work = self.model.work(self.parameters)
+
+    def __repr__(self) -> str:
+        return f"Stepper({self.model.summary}; {self.formulation}, {self.integrator})"
 
     def set_input(self, name: str, value: float, rate: float = 0.0, acceleration: float = 0.0) -> None:
         """Set a named input for the following steps; rate and acceleration matter for guided coordinates."""
@@ -286,9 +298,7 @@ class Stepper:
         tables, work, o = self.model.tables, self.work, self.options
         arrays = (s.q, s.qd, s.qdd, s.multipliers, *log)
         if self.integrator is Integrator.LINEARLY_IMPLICIT_EULER:
-            return run_linear_implicit(
-                tables, work, self.force, self.independent, s.t_s, h_s, done, steps, every, *arrays
-            )
+            return run_linear_implicit(tables, work, self.force, o.independent, s.t_s, h_s, done, steps, every, *arrays)
         if self.formulation is Formulation.AUGMENTED_LAGRANGIAN:
             penalty = tables.factor.penalty if o.penalty is None else np.full(self.model.rows, o.penalty * h_s**2 / 4)
             options = o.newton()
@@ -300,13 +310,6 @@ class Stepper:
         )  # fmt: skip
         weights = _TABLEAUS[self.integrator]
         return run_explicit(tables, work, self.force, options, weights, s.t_s, h_s, done, steps, every, *arrays)
-
-    @property
-    def independent(self) -> bool:
-        """Whether linearly implicit Euler works in independent coordinates."""
-        if self.options.independent is not None:
-            return self.options.independent
-        return self.model.degrees_of_freedom < BREAK_EVEN * self.model.n
 
     def _watch(self, state: State) -> None:
         """Set the limit on R above which independent coordinates are chosen anew (unless declared)."""

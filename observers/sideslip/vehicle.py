@@ -1,78 +1,83 @@
-"""The few constants of a vehicle file that the sideslip filter starts from."""
+"""A vehicle file as the sideslip filter uses it: its header, stated or computed from hard points."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
-from hodograph.core import settings_from_text
 from hodograph.observers.sideslip.parameters import SideslipParameters
+from hodograph.vehicles.file import MULTIBODY_CAR, SIDESLIP_FILTER, VehicleFile, vehicle_from_text
+from hodograph.vehicles.header import AxleTyres, Chassis, Tyres
 
-G_PER_RAD_FRONT, G_PER_RAD_REAR = 16.0, 18.0  # first guess of cornering stiffness over axle load
-
-
-@dataclass(frozen=True, slots=True)
-class Chassis:
-    """Masses and distances; height of the centre of gravity above the road."""
-
-    mass_kg: float
-    cg_to_front_axle_m: float
-    cg_to_rear_axle_m: float
-    track_m: float
-    cg_height_m: float
-    yaw_inertia_kgm2: float
-    brake_share_front: float = 0.6
-    drive_share_front: float = 0.0
-
-    def __post_init__(self) -> None:
-        ranges = {
-            "mass_kg": (50, 50e3),
-            "cg_to_front_axle_m": (0.2, 10),
-            "cg_to_rear_axle_m": (0.2, 10),
-            "track_m": (0.3, 4),
-            "cg_height_m": (0.05, 4),
-            "yaw_inertia_kgm2": (1, 1e6),
-            "brake_share_front": (0, 1),
-            "drive_share_front": (0, 1),
-        }
-        for name, (low, high) in ranges.items():
-            if not low <= getattr(self, name) <= high:
-                raise ValueError(f"{name} is {getattr(self, name)}, want {low} to {high}")
+STANDARD_TYRES = Tyres(AxleTyres(cornering_coefficient_perrad=16.0), AxleTyres(cornering_coefficient_perrad=18.0))
+"""First guess: cornering stiffness over axle load of any sporty car."""
 
 
 @dataclass(frozen=True, slots=True)
 class SideslipVehicle:
-    """A vehicle file as far as the sideslip filter needs it."""
+    """A vehicle, and the parameters that its filter starts from."""
 
-    schema: Literal[1]
     name: str
-    chassis: Chassis
-
-    @property
-    def prior(self) -> SideslipParameters:
-        """Parameters to start from: the file's constants, and tyres of any sporty car."""
-        c = self.chassis
-        base_m = c.cg_to_front_axle_m + c.cg_to_rear_axle_m
-        weight_n = 9.80665 * c.mass_kg
-        return SideslipParameters(
-            mass_kg=c.mass_kg,
-            yaw_inertia_kgm2=c.yaw_inertia_kgm2,
-            cg_to_front_m=c.cg_to_front_axle_m,
-            cg_to_rear_m=c.cg_to_rear_axle_m,
-            track_m=c.track_m,
-            cg_height_m=c.cg_height_m,
-            brake_share_front=c.brake_share_front,
-            drive_share_front=c.drive_share_front,
-            stiffness_front_n_rad=G_PER_RAD_FRONT * weight_n * c.cg_to_rear_axle_m / base_m,
-            stiffness_rear_n_rad=G_PER_RAD_REAR * weight_n * c.cg_to_front_axle_m / base_m,
-            force_front_std_n=4.0 * c.mass_kg,
-            force_rear_std_n=4.0 * c.mass_kg,
-        )
+    prior: SideslipParameters
 
 
-def vehicle_from_text(text: str, source: str) -> SideslipVehicle:
-    """The vehicle of a TOML text; `SettingsError` says what is wrong and where."""
-    return settings_from_text(text, SideslipVehicle, source=source)
+def sideslip_vehicle(file: VehicleFile) -> SideslipVehicle:
+    """The filter's start for a vehicle file; `SettingsError` lists what it lacks, or where it contradicts itself."""
+    file.require(SIDESLIP_FILTER)
+    chassis, tyres = file.tables.chassis, file.tables.tyres
+    if not file.lacks(MULTIBODY_CAR):
+        from hodograph.multibody.car.vehicle import car_of
+        from hodograph.multibody.car.whole import whole_of
+
+        whole = whole_of(car_of(file))
+        chassis, tyres = chassis.filled(whole.chassis), tyres.filled(whole.tyres)
+    return SideslipVehicle(file.name, _prior(chassis, tyres.filled(STANDARD_TYRES)))
 
 
-ANY_CAR = SideslipVehicle(1, "any car", Chassis(1200.0, 1.35, 1.35, 1.5, 0.45, 1700.0))
+def sideslip_vehicle_from_text(text: str, source: str) -> SideslipVehicle:
+    """The same for TOML text, as logs and mappings carry it."""
+    return sideslip_vehicle(vehicle_from_text(text, source))
+
+
+def _prior(c: Chassis, tyres: Tyres) -> SideslipParameters:
+    """The file's constants; what nobody stated as for any car."""
+    if c.mass_kg is None or c.cg_to_axles_m is None:
+        raise ValueError("a sideslip filter starts from a header that lacks nothing")
+    front_m, rear_m = c.cg_to_axles_m
+    base_m = front_m + rear_m
+    weight_n = 9.80665 * c.mass_kg
+    relaxation_m = [t.relaxation_m for t in (tyres.front, tyres.rear) if t.relaxation_m is not None]
+    known = {
+        "mass_kg": c.mass_kg,
+        "yaw_inertia_kgm2": c.yaw_inertia_kgm2,
+        "cg_to_front_m": front_m,
+        "cg_to_rear_m": rear_m,
+        "track_m": c.track_m,
+        "cg_height_m": c.cg_height_m,
+        "force_front_std_n": 4.0 * c.mass_kg,
+        "force_rear_std_n": 4.0 * c.mass_kg,
+        "roll_share_front": c.roll_share_front,
+        "brake_share_front": c.brake_share_front,
+        "drive_share_front": c.drive_share_front,
+        "stiffness_front_n_rad": tyres.front.stiffness_npr(weight_n * rear_m / base_m),
+        "stiffness_rear_n_rad": tyres.rear.stiffness_npr(weight_n * front_m / base_m),
+        "friction_front": tyres.front.friction,
+        "friction_rear": tyres.rear.friction,
+        "relaxation_m": sum(relaxation_m) / len(relaxation_m) if relaxation_m else None,
+    }
+    return SideslipParameters(**{name: value for name, value in known.items() if value is not None})
+
+
+ANY_CAR = SideslipVehicle(
+    "any car",
+    _prior(
+        Chassis(
+            mass_kg=1200.0,
+            cg_to_front_axle_m=1.35,
+            cg_to_rear_axle_m=1.35,
+            track_m=1.5,
+            cg_height_m=0.45,
+            yaw_inertia_kgm2=1700.0,
+        ),
+        STANDARD_TYRES,
+    ),
+)

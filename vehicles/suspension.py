@@ -11,31 +11,11 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
+from hodograph.core.display import short_repr
 from hodograph.core.frames import Array
+from hodograph.vehicles.checks import Vec3, require_left, require_positive
 
-Vec3 = tuple[float, float, float]
-FARTHEST_M = 10.0
 T = TypeVar("T")
-
-
-def require_positive(what: str, value: float) -> None:
-    """Raise `ValueError` when a quantity that must be positive is not."""
-    if not value > 0.0:
-        raise ValueError(f"{what} must be positive, got {value}")
-
-
-def require_left(part: object) -> None:
-    """Hard points (fields ending in `_m` with three numbers) must be on the left, in metres."""
-    for field in fields(part):  # type: ignore[arg-type]
-        value = getattr(part, field.name)
-        if not (field.name.endswith("_m") and isinstance(value, tuple) and len(value) == 3):
-            continue
-        if max(map(abs, value)) > FARTHEST_M:
-            raise ValueError(
-                f"{field.name} = {list(value)} is more than {FARTHEST_M:.0f} m away: are these millimetres?"
-            )
-        if value[1] < 0.0:
-            raise ValueError(f"{field.name} = {list(value)} lies on the right (y < 0); give the left side")
 
 
 def mirrored(point_m: Vec3) -> Vec3:
@@ -49,13 +29,13 @@ class Arm:
 
     Its axes: origin at the front inner joint, x forward along the hinge (from the rear to the front inner joint), y
     outboard in the plane of the arm, z normal to it. `cg_m` is (x, y) there, so x is negative between the joints.
-    Inertias are about the centre of gravity; Ixx + Iyy = Izz within 5 %. `product_kgm2` is ∫ xy dm.
+    A flat body has Ixx + Iyy = Izz; the thickness of a real one is dropped up to 5 % of Izz and refused beyond.
     """
 
-    mass_kg: float
-    cg_m: tuple[float, float]
-    inertia_kgm2: Vec3
-    product_kgm2: float = 0.0
+    mass_kg: float  # of the arm with its share of bushings and joints
+    cg_m: tuple[float, float]  # centre of gravity (x, y) in the arm's axes, from the front inner joint
+    inertia_kgm2: Vec3  # Ixx, Iyy, Izz about the centre of gravity, in the arm's axes; Ixx + Iyy = Izz within 5 %
+    product_kgm2: float = 0.0  # ∫ xy dm about the centre of gravity, in the arm's axes
 
     def __post_init__(self) -> None:
         require_positive("mass_kg", self.mass_kg)
@@ -65,23 +45,25 @@ class Arm:
 class Knuckle:
     """The wheel carrier with all that moves with it except the wheel (for a MacPherson strut: with the strut).
 
-    `cg_m` is measured from the wheel centre, all in the body axes. `products_kgm2` are ∫ xy dm, ∫ xz dm, ∫ yz dm.
+    `cg_m` is measured from the wheel centre, all in the body axes.
     """
 
-    mass_kg: float
-    cg_m: Vec3
-    inertia_kgm2: Vec3
-    products_kgm2: Vec3 = (0.0, 0.0, 0.0)
+    mass_kg: float  # without the wheel
+    cg_m: Vec3  # centre of gravity from the wheel centre, body axes
+    inertia_kgm2: Vec3  # Ixx, Iyy, Izz about the centre of gravity, body axes
+    products_kgm2: Vec3 = (0.0, 0.0, 0.0)  # ∫ xy dm, ∫ xz dm, ∫ yz dm about the centre of gravity
 
     def __post_init__(self) -> None:
         require_positive("mass_kg", self.mass_kg)
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)
 class Rod:
     """A thin uniform rod: a tie rod or toe link."""
 
-    mass_kg: float
+    mass_kg: float  # evenly spread along the rod
 
     def __post_init__(self) -> None:
         require_positive("mass_kg", self.mass_kg)
@@ -94,24 +76,26 @@ class DoubleWishbone:
     A link without `link` table has no mass.
     """
 
-    lower_front_m: Vec3
-    lower_rear_m: Vec3
-    lower_ball_m: Vec3
-    upper_front_m: Vec3
-    upper_rear_m: Vec3
-    upper_ball_m: Vec3
-    link_inner_m: Vec3
-    link_outer_m: Vec3
-    lower_arm: Arm
-    upper_arm: Arm
-    knuckle: Knuckle
-    link: Rod | None = None
-    kind: Literal["double_wishbone"] = "double_wishbone"
+    lower_front_m: Vec3  # front inner joint of the lower arm, on the body
+    lower_rear_m: Vec3  # rear inner joint of the lower arm, on the body
+    lower_ball_m: Vec3  # lower ball joint, on the knuckle
+    upper_front_m: Vec3  # front inner joint of the upper arm, on the body
+    upper_rear_m: Vec3  # rear inner joint of the upper arm, on the body
+    upper_ball_m: Vec3  # upper ball joint, on the knuckle
+    link_inner_m: Vec3  # inner end of the link: on the rack in front, on the body behind
+    link_outer_m: Vec3  # outer end of the link, on the knuckle
+    lower_arm: Arm  # mass and inertia of the lower wishbone
+    upper_arm: Arm  # mass and inertia of the upper wishbone
+    knuckle: Knuckle  # mass and inertia of the wheel carrier
+    link: Rod | None = None  # the tie rod or toe link; without the table it has no mass
+    kind: Literal["double_wishbone"] = "double_wishbone"  # two wishbones and a link
 
     def __post_init__(self) -> None:
         require_left(self)
         require_triangle("lower arm", self.lower_front_m, self.lower_rear_m, self.lower_ball_m)
         require_triangle("upper arm", self.upper_front_m, self.upper_rear_m, self.upper_ball_m)
+
+    __repr__ = short_repr
 
     @property
     def kingpin(self) -> tuple[Vec3, Vec3]:
@@ -126,23 +110,25 @@ class MacPherson:
     The strut's axis runs from `strut_bottom_m` (any point of it at the knuckle) to `strut_top_m` (the mount).
     """
 
-    lower_front_m: Vec3
-    lower_rear_m: Vec3
-    lower_ball_m: Vec3
-    strut_top_m: Vec3
-    strut_bottom_m: Vec3
-    link_inner_m: Vec3
-    link_outer_m: Vec3
-    lower_arm: Arm
-    knuckle: Knuckle
-    link: Rod | None = None
-    kind: Literal["macpherson"] = "macpherson"
+    lower_front_m: Vec3  # front inner joint of the lower arm, on the body
+    lower_rear_m: Vec3  # rear inner joint of the lower arm, on the body
+    lower_ball_m: Vec3  # ball joint, on the knuckle
+    strut_top_m: Vec3  # mount of the strut, on the body
+    strut_bottom_m: Vec3  # any other point of the strut's axis, on the knuckle
+    link_inner_m: Vec3  # inner end of the link: on the rack in front, on the body behind
+    link_outer_m: Vec3  # outer end of the link, on the knuckle
+    lower_arm: Arm  # mass and inertia of the lower arm
+    knuckle: Knuckle  # mass and inertia of the wheel carrier with the strut
+    link: Rod | None = None  # the tie rod or toe link; without the table it has no mass
+    kind: Literal["macpherson"] = "macpherson"  # a strut, a lower arm and a link
 
     def __post_init__(self) -> None:
         require_left(self)
         require_triangle("lower arm", self.lower_front_m, self.lower_rear_m, self.lower_ball_m)
         if not self.strut_top_m[2] > self.strut_bottom_m[2] + 0.05:
             raise ValueError("strut_top_m must lie at least 0.05 m above strut_bottom_m")
+
+    __repr__ = short_repr
 
     @property
     def kingpin(self) -> tuple[Vec3, Vec3]:
