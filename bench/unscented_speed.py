@@ -14,8 +14,8 @@ import numpy as np
 
 from hodograph.core.frames import Array
 from hodograph.observers.families import make_points
-from hodograph.observers.on_mechanism.unscented import generic_cycle
 from hodograph.observers.on_mechanism.recipes import Steps, Ukf
+from hodograph.observers.on_mechanism.unscented import generic_cycle
 
 PLANT_FUNCTION = numba.types.void(numba.float64, numba.float64[::1], numba.float64[::1], numba.float64[::1])
 """Signature of a compiled plant or measurement: (dt_s, x, parameters, out)."""

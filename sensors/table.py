@@ -10,8 +10,8 @@ import numpy as np
 from hodograph.core.display import cut, listed
 from hodograph.core.frames import Array
 from hodograph.multibody.model.algebra import Affine, Place
-from hodograph.multibody.motion.derivatives import sensitivity
 from hodograph.multibody.model.build import Model, State
+from hodograph.multibody.motion.derivatives import sensitivity
 from hodograph.sensors.kernels import Forms, SensorTable, measure, measure_jacobians
 from hodograph.sensors.on_mechanism import MechanismSensor, Row
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hodograph.multibody.model.build import Model, State, build
 from hodograph.multibody.model.mechanism import shipped_mechanism
 from hodograph.multibody.motion.kinematics import from_independent
+from hodograph.observers.on_mechanism.recipes import RECIPES, Ekf, PublishedCekf, Recipe, Ukf
 from hodograph.observers.on_mechanism.uncertainty import (
     Disturbance,
     Uncertainty,
@@ -19,7 +20,6 @@ from hodograph.observers.on_mechanism.uncertainty import (
     unknown_force,
     unknown_point_forces,
 )
-from hodograph.observers.on_mechanism.recipes import RECIPES, Ekf, PublishedCekf, Recipe, Ukf
 from hodograph.sensors import Encoder, Gyroscope, Quality, SensorGroup, SensorSet, due, mount
 
 STEP_S = 0.005
