@@ -82,22 +82,28 @@ def test_comments_docstrings_and_layout_cost_nothing(tree: Path) -> None:
         return "# A remark.\n" + text.replace("\n\n\n", "\n# Another.\n\n\n")
 
     whole = tree_key(tree)
-    assert changed_by(tree, "observers/kernels/cekf", remarked) == set()
-    assert changed_by(tree, "observers/kernels/cekf", lambda text: text.replace('"""', '"""So: ', 1)) == set()
+    assert changed_by(tree, "observers/on_mechanism/cekf", remarked) == set()
+    assert changed_by(tree, "observers/on_mechanism/cekf", lambda text: text.replace('"""', '"""So: ', 1)) == set()
     assert changed_by(tree, "numerics/dense", lambda text: text.replace('    """P =', '    """So P =')) == set()
     assert tree_key(tree) == whole
 
 
 def test_an_edit_in_a_filter_costs_that_filter_and_those_that_import_it(tree: Path) -> None:
-    changed = changed_by(tree, "observers/kernels/cekf", code)
-    assert "observers.kernels.cekf" in changed
+    changed = changed_by(tree, "observers/on_mechanism/cekf", code)
+    assert "observers.on_mechanism.cekf" in changed
     assert all(name.startswith("observers.") for name in changed)
-    assert {"observers.kernels.ukf", "observers.kernels.ekf", "observers.kernels.dependent"}.isdisjoint(changed)
+    assert {"observers.on_mechanism.ukf", "observers.on_mechanism.ekf", "observers.on_mechanism.dependent"}.isdisjoint(
+        changed
+    )
 
 
 def test_an_edit_in_the_tyre_leaves_what_knows_no_wheels(tree: Path) -> None:
     changed = changed_by(tree, "multibody/forces/tyre_kernels", code)
-    assert {"multibody.forces.tyre_kernels", "multibody.forces.rolling_kernels", "observers.kernels.ekf"} <= changed
+    assert {
+        "multibody.forces.tyre_kernels",
+        "multibody.forces.rolling_kernels",
+        "observers.on_mechanism.ekf",
+    } <= changed
     kept = {name.removeprefix("hodograph.") for name in keys(tree)} - changed
     assert {
         "numerics.dense",
@@ -110,7 +116,11 @@ def test_an_edit_in_the_tyre_leaves_what_knows_no_wheels(tree: Path) -> None:
 @pytest.mark.parametrize("module", ["numerics/compiling", "multibody/model/tables"])
 def test_settings_and_tables_are_in_all_keys_that_they_shape(tree: Path, module: str) -> None:
     changed = changed_by(tree, module, code)
-    assert {"multibody.model.linear_kernels", "multibody.steps.augmented_kernels", "observers.kernels.ekf"} <= changed
+    assert {
+        "multibody.model.linear_kernels",
+        "multibody.steps.augmented_kernels",
+        "observers.on_mechanism.ekf",
+    } <= changed
 
 
 def test_old_states_of_a_module_go_and_new_ones_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,7 +135,8 @@ def test_every_discrete_filter_equals_filterpy(name: str) -> None:
 
 def test_an_acceleration_error_needs_a_disturbance_for_each_degree_of_freedom() -> None:
     problem = rail().problem
-    two = replace(problem.uncertainty, disturbances=2 * unknown_force(problem.model, 1.0, 1.0))
+    one = unknown_force(problem.model, 1.0, 1.0)[0]
+    two = replace(problem.uncertainty, disturbances=(one, replace(one, name="another")))
     with pytest.raises(ValueError, match="needs 1 disturbances, got 2"):
         MechanismEngine(replace(problem, uncertainty=two), RECIPES["error_ekf_fe"])
 

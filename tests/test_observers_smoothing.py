@@ -11,7 +11,6 @@ from hodograph.core.frames import Array
 from hodograph.core.reading import Reading, Verdict
 from hodograph.observers.conformance import STEP_NS, STREAMS, LinearCase, falling_rail, rail, simulate
 from hodograph.observers.on_mechanism.mechanism import engine, observer
-from hodograph.observers.online import OnlineObserver
 from hodograph.observers.smoothing import smooth, smooth_fixed_lag
 
 
@@ -102,17 +101,9 @@ def test_a_late_reading_is_in_the_lagged_estimate_too() -> None:
 
 def test_who_cannot_be_smoothed_says_so() -> None:
     case = rail()
-    live = observer(case.problem, "cekf", lag_s=0.1)
     with pytest.raises(ValueError, match="cannot be smoothed"):
-        live.predict_to(STEP_NS)
+        observer(case.problem, "cekf", lag_s=0.1)
+    with pytest.raises(ValueError, match="lag_s must lie in"):
+        observer(case.problem, "dekf", lag_s=-1.0)
     with pytest.raises(ValueError, match="complete run"):
         smooth(engine(case.problem, "cekf").run(np.zeros((3, 2)), for_smoother=True))
-
-    class Plain:
-        layout = engine(case.problem, "dekf").layout
-
-        def snapshot(self) -> None:
-            return None
-
-    with pytest.raises(ValueError, match="advance_traced"):
-        OnlineObserver(Plain(), lag_s=0.1)  # type: ignore[arg-type]

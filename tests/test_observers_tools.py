@@ -1,8 +1,7 @@
-"""Observability, whiteness, noise from a standstill, likelihood tuning, and the generic unscented kernels."""
+"""Observability, whiteness, noise from a standstill, likelihood tuning, and the unscented transform."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,22 +9,20 @@ import numpy as np
 import pytest
 
 from hodograph.acquisition.log import LogReader, LogWriter
-from hodograph.bench.unscented_speed import plant_function
+from hodograph.bench.unscented_speed import Q_VAR, R_VAR, STEP_S, STIFFNESS, swing_engine
 from hodograph.core import Channel, StreamSchema
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
-from hodograph.core.reading import Reading
+from hodograph.core.reading import Reading, Verdict
 from hodograph.multibody.model.build import build
 from hodograph.multibody.model.mechanism import shipped_mechanism
 from hodograph.multibody.motion.kinematics import from_independent
 from hodograph.multibody.steps.stepper import Stepper
 from hodograph.observers.conformance import DENSITY, POSITION_STD, RATE_STD, STEP_NS, pushed_rail, rail, simulate
-from hodograph.observers.families import make_points
 from hodograph.observers.on_mechanism.mechanism import MechanismEngine
 from hodograph.observers.on_mechanism.problem import Problem
 from hodograph.observers.on_mechanism.recipes import RECIPES, Steps, Ukf
 from hodograph.observers.on_mechanism.uncertainty import Uncertainty, gravity_error, unknown_point_forces
-from hodograph.observers.on_mechanism.unscented import generic_cycle
 from hodograph.observers.tools import (
     grid_of,
     noise_from_standstill,
@@ -169,43 +166,32 @@ def test_point_forces_scale_with_the_weight_they_carry() -> None:
         unknown_point_forces(rail().problem.model, 1e-4, 0.1)
 
 
-def test_the_generic_unscented_filter_equals_its_numpy_twin() -> None:
-    def swing(dt_s: float, x: Array, parameters: Array, out: Array) -> None:
-        out[0] = x[0] + dt_s * x[1]
-        out[1] = x[1] - dt_s * parameters[0] * np.sin(x[0])
+def test_the_unscented_filter_of_the_benchmark_equals_its_numpy_twin() -> None:
+    def swing(x: Array) -> list[float]:
+        return [x[0] + STEP_S * x[1], x[1] - STEP_S * STIFFNESS * x[0] * (1.0 - 0.1 * x[0] ** 2)]
 
-    def look(dt_s: float, x: Array, parameters: Array, out: Array) -> None:
-        out[0] = np.sin(x[0])
+    def look(x: Array) -> list[float]:
+        return [x[0] + 0.009 * x[0] ** 2]
 
-    def through(f: Callable[..., None], points: Array, rows: int) -> Array:
-        out = np.zeros((len(points), rows))
-        for point, result in zip(points, out, strict=True):
-            f(0.1, point, np.array([9.0]), result)
-        return out
-
-    recipe = Ukf(Steps.EULER, alpha=0.7)
-    w = recipe.weights(2)
+    w = Ukf(Steps.EULER, alpha=0.7).weights(2)
     mean_weights = np.array([1.0 - 4.0 * w.other, *[w.other] * 4])
     cov_weights = np.array([w.centre_cov, *[w.other] * 4])
-    x, P, Q, var = np.array([0.4, 0.1]), np.diag([0.1, 0.2]), 1e-3 * np.eye(2), np.array([0.01])
-    ours_x, ours_P, points, value = x.copy(), P.copy(), make_points(2, 1), np.array([0.3])
-    verdict = generic_cycle(
-        plant_function(swing), plant_function(look), np.array([9.0]), 0.1, w, points, ours_x, ours_P, np.eye(2), Q,
-        value, var, np.inf, np.zeros(1), np.zeros(1), np.zeros(8),
-    )  # fmt: skip
+    x, P, value = np.array([0.4, 0.1]), np.diag([0.1, 0.2]), 0.3
+    engine = swing_engine(x, P, 1, alpha=0.7)
+    engine.advance(STEP_S)
+    assert engine.update("positions", (value,)) is Verdict.USED
     for f, rows in ((swing, 2), (look, 1)):
         L = w.spread * np.linalg.cholesky(P)
         drawn = np.vstack([x, x + L.T, x - L.T])
-        out = through(f, drawn, rows)
+        out = np.array([f(point) for point in drawn])
         expected = mean_weights @ out
         off = out - expected
         if rows == 2:
-            x, P = expected, (cov_weights[:, None] * off).T @ off + Q
-    S = (cov_weights[:, None] * off).T @ off + np.diag(var)
+            x, P = expected, (cov_weights[:, None] * off).T @ off + Q_VAR * np.eye(2)
+    S = (cov_weights[:, None] * off).T @ off + R_VAR
     K = (cov_weights[:, None] * (drawn - x)).T @ off / S
-    assert verdict == 0
-    assert ours_x == pytest.approx(x + K[:, 0] * (value - expected)[0], rel=1e-12)
-    assert ours_P == pytest.approx(P - S[0, 0] * K @ K.T, rel=1e-12)
+    assert engine.x == pytest.approx(x + K[:, 0] * (value - expected)[0], rel=1e-12)
+    assert pytest.approx(P - S[0, 0] * K @ K.T, rel=1e-12) == engine.P
 
 
 def test_the_gravity_column_is_the_weight() -> None:
