@@ -16,7 +16,7 @@ import math
 import re
 import tomllib
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -193,14 +193,22 @@ def _fit_union(args: tuple[Any, ...], value: object, path: Path_) -> Any:
             return _fit(alternative, value, path)
         except _Misfit as misfit:
             misfits.append(misfit)
+    known = [kind for of_one in _kinds(args).values() for kind in of_one]
+    if len(known) > 1 and isinstance(value, Mapping) and "kind" not in value:
+        raise _Misfit(path, f"say which is meant by kind = one of {', '.join(map(repr, known))}")
     raise max(misfits, key=lambda m: len(m.path))
 
 
+def _kinds(alternatives: Iterable[Any]) -> dict[Any, tuple[Any, ...]]:
+    """Of dataclasses told apart by a Literal field `kind`."""
+    return {a: get_args(get_type_hints(a).get("kind")) for a in alternatives if dataclasses.is_dataclass(a)}
+
+
 def _of_that_kind(alternatives: list[Any], value: object, path: Path_) -> list[Any]:
-    """Dataclasses told apart by a Literal field `kind`: only the one meant, so that its complaint is the one heard."""
+    """Only the one meant, so that its complaint is the one heard."""
     if not isinstance(value, Mapping) or "kind" not in value:
         return alternatives
-    kinds = {a: get_args(get_type_hints(a).get("kind")) for a in alternatives if dataclasses.is_dataclass(a)}
+    kinds = _kinds(alternatives)
     known = [kind for of_one in kinds.values() for kind in of_one]
     if known and value["kind"] not in known:
         raise _Misfit((*path, "kind"), f"want one of {', '.join(map(repr, known))}, got {value['kind']!r}")

@@ -119,6 +119,9 @@ class Tools:
 def test_an_unknown_kind_is_named() -> None:
     with pytest.raises(SettingsError, match=r"line 2: spare.kind: want one of 'round', 'flat', got 'square'"):
         settings_from_text('[spare]\nkind = "square"\nradius = 3\n', Tools)
+    with pytest.raises(SettingsError, match="line 1: spare: say which is meant by kind = one of 'round', 'flat'"):
+        settings_from_text("[spare]\nradius = 3\n", Tools)
+    assert settings_from_text("[spare]\nlength_m = 3\n", Tools).spare == Flat(3.0)
 
 
 def test_an_incomplete_table_may_be_forgiven_but_never_a_wrong_one() -> None:

@@ -14,7 +14,7 @@ import pytest
 from hodograph.numerics import cache
 from hodograph.numerics.cache import ROOT, content_key, module_name, tree_key
 
-FOLDERS = ("core", "numerics", "multibody", "sensors", "observers")
+FOLDERS = ("core", "vehicles", "numerics", "multibody", "sensors", "observers")
 TINY = '''
 """A kernel and its helper."""
 from hodograph.numerics.compiling import njit

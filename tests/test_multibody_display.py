@@ -78,13 +78,13 @@ def is_short(text: str) -> bool:
 
 def test_the_line_says_what_it_is() -> None:
     car, start, drive = roots()[:3]
-    assert repr(car) == "Car(xbw: bodies 22, coordinates 67, constraints 53, degrees of freedom 14; Road(plane))"
+    assert repr(car) == "Car(xbw: bodies 18, coordinates 67, constraints 53, degrees of freedom 14; Road(plane))"
     assert repr(drive) == "Drive(5 steps, 0.004 to 0.02 s)"
     assert repr(start) == "State(t = 0 s: coordinates 67, rows 53, wheels 4)"
     model = build(shipped_mechanism("fourbar"))
-    assert repr(model) == "Model(fourbar: bodies 3, coordinates 5, constraints 4, degrees of freedom 1)"
-    assert repr(model.mechanism) == "Mechanism(fourbar, planar: points 4, bodies 3, constraints 0, forces 0)"
-    assert repr(model.coordinates) == "Coordinates(fourbar: 5, P1.x, P1.y, P2.x, P2.y, theta)"
+    assert repr(model) == "Model(four-bar linkage: bodies 3, coordinates 5, constraints 4, degrees of freedom 1)"
+    assert repr(model.mechanism) == "Mechanism(four-bar linkage, planar: points 4, bodies 3, constraints 0, forces 0)"
+    assert repr(model.coordinates) == "Coordinates(four-bar linkage: 5, P1.x, P1.y, P2.x, P2.y, theta)"
     assert repr(Stepper(model)).endswith("degrees of freedom 1; augmented-lagrangian, trapezoidal)")
     assert re.fullmatch(r"Tables\(5 parts, \d+\.\d KiB\)", repr(model.tables))
     assert repr(Trajectory(np.zeros(0), *(np.zeros((0, 5)),) * 3, start, drive.cost, np.zeros((0, 0, 19)))) == (

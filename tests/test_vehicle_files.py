@@ -123,6 +123,16 @@ def test_tyres_as_one_knows_them_reach_the_filter() -> None:
     assert prior.stiffness_rear_n_rad == pytest.approx(20 * 9.80665 * 1000.0 * 0.4)
 
 
+def test_the_header_in_the_documents_serves_the_filter() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "vehicles.md").read_text(encoding="utf-8")
+    (text,) = re.findall(r"^```toml\n(.*?)^```", page, re.S | re.M)
+    prior, shipped = (sideslip_vehicle(f).prior for f in (vehicle_from_text(text, "page"), read_vehicle_file("250lm")))
+    assert prior.cg_to_front_m == pytest.approx(shipped.cg_to_front_m, abs=0.01)
+    assert replace(prior, cg_to_front_m=shipped.cg_to_front_m, cg_to_rear_m=shipped.cg_to_rear_m) == replace(
+        shipped, stiffness_front_n_rad=70e3, stiffness_rear_n_rad=prior.stiffness_rear_n_rad
+    )
+
+
 # --------------------------------------------------------------------------------------------- headers that follow
 
 
