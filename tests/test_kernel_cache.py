@@ -39,6 +39,8 @@ def scaled(x):
     return FACTOR * x
 '''
 
+FILTERS = "observers.on_mechanism"
+
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
@@ -90,11 +92,9 @@ def test_comments_docstrings_and_layout_cost_nothing(tree: Path) -> None:
 
 def test_an_edit_in_a_filter_costs_that_filter_and_those_that_import_it(tree: Path) -> None:
     changed = changed_by(tree, "observers/on_mechanism/cekf", code)
-    assert "observers.on_mechanism.cekf" in changed
+    assert f"{FILTERS}.cekf" in changed
     assert all(name.startswith("observers.") for name in changed)
-    assert {"observers.on_mechanism.ukf", "observers.on_mechanism.ekf", "observers.on_mechanism.dependent"}.isdisjoint(
-        changed
-    )
+    assert {f"{FILTERS}.ukf", f"{FILTERS}.ekf", f"{FILTERS}.dependent"}.isdisjoint(changed)
 
 
 def test_an_edit_in_the_tyre_leaves_what_knows_no_wheels(tree: Path) -> None:
@@ -102,7 +102,7 @@ def test_an_edit_in_the_tyre_leaves_what_knows_no_wheels(tree: Path) -> None:
     assert {
         "multibody.forces.tyre_kernels",
         "multibody.forces.rolling_kernels",
-        "observers.on_mechanism.ekf",
+        f"{FILTERS}.ekf",
     } <= changed
     kept = {name.removeprefix("hodograph.") for name in keys(tree)} - changed
     assert {
@@ -119,7 +119,7 @@ def test_settings_and_tables_are_in_all_keys_that_they_shape(tree: Path, module:
     assert {
         "multibody.model.linear_kernels",
         "multibody.steps.augmented_kernels",
-        "observers.on_mechanism.ekf",
+        f"{FILTERS}.ekf",
     } <= changed
 
 

@@ -29,7 +29,6 @@ def homes(root: Path) -> dict[str, list[str]]:
 def test_no_two_classes_have_one_name() -> None:
     found = homes(ROOT)
     assert len(found) > 200
-    found.pop("Transition", None)  # of recipes, and a step as the smoother wants it: both are in observers
     assert {name: where for name, where in found.items() if len(where) > 1} == {}
 
 
