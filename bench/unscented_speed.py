@@ -127,7 +127,7 @@ def run_swing(a: SwingArrays, core: Core, events: Events, out: Output, until: in
 def make_swing(x0: Array, P0: Array, rows: int, alpha: float, room: Room) -> Filter:
     """The filter at a start."""
     size = len(x0)
-    x, P, L, counts = room.array(x0), room.array(P0), room.array(np.linalg.cholesky(P0)), room.zeros(8)
+    x, P, L, counts = room.array(x0), room.array(P0), room.array(np.linalg.cholesky(P0).astype(np.float64)), room.zeros(8)
     arrays = SwingArrays(
         x=x, P=P, L=L, counts=counts, weights=Ukf(Steps.EULER, alpha=alpha).weights(size),
         points=make_points(size, rows), innovation=np.zeros(rows), innovation_var=np.zeros(rows),
@@ -185,7 +185,7 @@ def _ours() -> Callable[[int], None]:
     def work(steps: int) -> None:
         begin = engine.step
         coming = range(begin + 1, begin + steps + 1)
-        engine.process(events_of([(k * step_ns, stream, _values(k), None) for k in coming]), begin + steps)
+        engine.process(events_of([(k * step_ns, stream, tuple(_values(k)), None) for k in coming]), begin + steps)
 
     return work
 

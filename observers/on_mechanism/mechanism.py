@@ -95,7 +95,7 @@ class MechanismEngine(Engine):
 
 def streams_of(problem: Problem) -> dict[str, Stream]:
     """The sensors' streams by name, then one for every input of the model."""
-    streams = {}
+    streams: dict[str, Stream] = {}
     for sensor in problem.sensors.sensors:
         first, end = problem.sensors.first_row[sensor.name]
         var = tuple(float(v) for v in problem.sensors.table.var[first:end])

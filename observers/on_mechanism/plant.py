@@ -183,7 +183,7 @@ def make_node(problem: Problem, room: Room, *, still_start: bool = False) -> Nod
         multiplier=room.array(moving * start.multipliers),
         theta=room.zeros(len(problem.uncertainty.disturbances)),
         P=room.array(P),
-        L=room.array(np.linalg.cholesky(P)),
+        L=room.array(np.linalg.cholesky(P).astype(np.float64)),
         counts=room.zeros(8),
         x=room.array(problem.initial_x()),
     )

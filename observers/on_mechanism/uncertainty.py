@@ -14,7 +14,7 @@ from hodograph.core.layout import StateLayout
 from hodograph.multibody.forces.columns import ROAD_HEIGHT, TYRE_FRICTION
 from hodograph.multibody.model.algebra import Affine, Place
 from hodograph.multibody.model.build import Model, build
-from hodograph.multibody.model.mechanism import CoordinateSpring
+from hodograph.multibody.forces.loads import CoordinateSpring
 from hodograph.observers.on_mechanism import plant as kernels
 from hodograph.sensors.on_mechanism import body_direction
 
