@@ -125,7 +125,8 @@ class Engine:
     @property
     def valid(self) -> bool:
         """False after a start over or a doubtful stretch, until the estimate has settled."""
-        return bool(self.core.book[COASTING] == 0.0 and self.step >= self.core.book[DOUBT])
+        settled = self.core.book[COASTING] == 0.0 and self.step >= self.core.book[DOUBT]
+        return bool(settled and self.core.trust[0] > 0.0)
 
     @property
     def broken(self) -> int:
@@ -239,6 +240,7 @@ def assemble(
         x=made.x,
         P=made.P,
         F=made.F,
+        trust=made.trust,
         start_var=np.diag(made.P).copy(),
         start=memory.copy(),
         before=memory.copy(),

@@ -77,7 +77,7 @@ class Limits(NamedTuple):
 
 
 class Core(NamedTuple):
-    """What the loop itself reads and writes of a filter; all but `before`, `ring` and `start` are views into memory."""
+    """What the loop itself reads and writes of a filter; all but `before`, `ring` and the start's are views into memory."""
 
     memory: Array  # (M,) all that is known at a node
     vital: Array  # the part of it that must be finite
@@ -87,6 +87,7 @@ class Core(NamedTuple):
     x: Array  # (N,)
     P: Array  # (N, N)
     F: Array  # (N, N) of the last prediction, where the filter has one
+    trust: Array  # (1,) 0 while the filter itself says that its estimate is not to be used
     start_var: Array  # (N,) of the start
     start: Array  # (M,) memory at the start
     before: Array  # (M,) memory before the last prediction or correction
@@ -144,7 +145,7 @@ def close_node(core: Core, out: Output, k: int) -> None:
     """The node's state after all its readings, for who wants it."""
     if k >= out.origin and len(out.x) > 0:
         r = (k - out.origin) % len(out.x)
-        out.valid[r] = core.book[COASTING] == 0.0 and k >= core.book[DOUBT]
+        out.valid[r] = core.book[COASTING] == 0.0 and k >= core.book[DOUBT] and core.trust[0] > 0.0
         for i in range(len(core.x)):
             out.x[r, i] = core.x[i]
             for j in range(len(core.x)):
