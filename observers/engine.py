@@ -196,19 +196,25 @@ STEP_PLACE = STEP
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """How an engine runs: on which grid, how far back it can go, and whether it may lose its state (`strict`)."""
+    """How an engine runs: on which grid, how far back it can go, and whether it may lose its state (`strict`).
+
+    After a start over or a doubtful stretch the estimate is called valid again when it has settled for `settle_s`.
+    """
 
     step_s: float
     t0_ns: int = 0
     t0_s: float = 0.0
     horizon_s: float = 0.0
     strict: bool = False
+    settle_s: float = SETTLE_S
 
     def __post_init__(self) -> None:
         if not 1e-6 <= self.step_s <= 10.0:
             raise ValueError(f"step_s must lie in 1e-6 … 10 s, got {self.step_s}")
         if not 0.0 <= self.horizon_s <= 60.0:
             raise ValueError(f"horizon_s must lie in 0 … 60 s, got {self.horizon_s}")
+        if not 0.0 <= self.settle_s <= 60.0:
+            raise ValueError(f"settle_s must lie in 0 … 60 s, got {self.settle_s}")
 
     @property
     def step_ns(self) -> int:
@@ -248,7 +254,7 @@ def assemble(
         grid=Grid(service.t0_ns, service.step_ns, service.t0_s, service.step_ns / 1e9),
         limits=Limits(
             gap=service.steps(GAP_S),
-            settle=service.steps(SETTLE_S),
+            settle=round(service.settle_s / service.step_s),
             refused_rows=REFUSED_ROWS,
             refused_steps=service.steps(REFUSED_S),
             strict=int(service.strict),

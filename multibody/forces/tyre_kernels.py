@@ -18,7 +18,7 @@ force, and F·v + d(½ c x²)/dt = −d ẋ² − (w/K) F² ≤ 0 stays true: th
 
 from __future__ import annotations
 
-from math import atan, expm1, sin, sqrt
+from math import expm1, sin, sqrt
 
 from hodograph.core.frames import Array
 from hodograph.multibody.forces.columns import (
@@ -48,6 +48,7 @@ from hodograph.multibody.forces.columns import (
     TYRE_TRAIL,
     TYRE_TRAIL_ZERO_SLIP,
 )
+from hodograph.multibody.forces.magic_kernels import magic_share
 from hodograph.numerics.compiling import inlined_inner, njit
 
 NO_LOAD_N = 1e-6
@@ -200,15 +201,6 @@ def tmeasy(
         slope, mu * mixed(s_m[0], s_m[1], cos2, sin2), f_m, mu * mixed(s_s[0], s_s[1], cos2, sin2), min(f_s, f_m), slip
     )
     return secant, wx, wy, vsy, peak_x, peak_y, slip * hat_y
-
-
-@inlined_inner
-def magic_share(shape: float, curvature: float, rho: float) -> float:
-    """Magic Formula over its initial slope: sin(C atan((1−E) X + E atan X)) / (C X) with X = ρ/C; 1 at zero."""
-    if rho < 1e-7:
-        return 1.0
-    x = rho / shape
-    return sin(shape * atan((1.0 - curvature) * x + curvature * atan(x))) / rho
 
 
 @inlined_inner

@@ -1,103 +1,155 @@
-"""The sideslip filter as an observer: readings in, estimate out; the same kernels as `run_sideslip`."""
+"""The sideslip filter as an engine, as an observer in service, and over a whole drive: one loop, one compiled entry."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hodograph.core import Estimate, Reading, Verdict
-from hodograph.observers.sideslip import kernels
-from hodograph.observers.sideslip.filter import GATE_STD, INPUTS
-from hodograph.observers.sideslip.parameters import LAYOUT, SideslipParameters
+from hodograph.core import Array, StateLayout, Verdict
+from hodograph.observers.engine import Engine, Service, Stream, assemble
+from hodograph.observers.events import Nodes, nodes_of, run_events
+from hodograph.observers.filter import Filter
+from hodograph.observers.loop import COASTING, Core
+from hodograph.observers.memory import Room
+from hodograph.observers.on_mechanism.counts import LOG_LIKELIHOOD, NIS_ROWS
+from hodograph.observers.online import Clock, OnlineObserver
+from hodograph.observers.sideslip.drive import SideslipDrive
+from hodograph.observers.sideslip.filter import (
+    MOST_SURPRISE,
+    TWO_PI_LOG,
+    SideslipArrays,
+    SideslipSetting,
+    make_arrays,
+    make_sideslip,
+)
+from hodograph.observers.sideslip.parameters import LAYOUT, FilterPart, SideslipParameters
+from hodograph.observers.sideslip.sources import Sources
 
-RESTART_S = 1.0  # after a longer silence nothing of the old state is worth keeping
-LONGEST_STEP_S = 0.02
+STEP_S, HORIZON_S = 0.01, 0.3
 
 
-class SideslipObserver:
-    """Feeds readings of any streams to the filter.
+def serving(step_s: float, t0_ns: int = 0, horizon_s: float = 0.0) -> Service:
+    """How a sideslip observer runs: it says by itself when it has settled."""
+    if not 1e-4 <= step_s <= 0.02:
+        raise ValueError(f"step_s must lie in 1e-4 … 0.02 s for sideslip, got {step_s}")
+    return Service(step_s, t0_ns=t0_ns, horizon_s=horizon_s, settle_s=0.0)
 
-    `streams` says which values of a reading are which of INPUTS, e.g. {"imu": ("acc_x_mps2", "acc_y_mps2",
-    "yaw_rate_radps")}; other names are ignored. It starts once speed, ay and yaw rate have been heard.
+
+def assemble_waiting(
+    streams: Mapping[str, Stream], service: Service, make: Callable[[Room], Filter]
+) -> tuple[Mapping[str, Stream], Filter, Core]:
+    """As `assemble`, for a filter that stands still until it has heard enough to begin."""
+    streams, made, core = assemble(streams, service, make)
+    core.book[COASTING] = 1.0
+    core.start[:], core.before[:] = core.memory, core.memory
+    return streams, made, core
+
+
+class SideslipEngine(Engine):
+    """The filter of a car on the streams of its sensors; pickles and copies."""
+
+    __slots__ = ("part", "service", "sources")
+
+    def __init__(self, part: FilterPart, sources: Sources, service: Service) -> None:
+        self.part, self.sources, self.service = part, sources, service
+        make = partial(filter_of, part, sources, service)
+        Engine.__init__(self, LAYOUT, *assemble_waiting(sources.table(), service, make))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.part, self.sources, self.service), self.kept()
+
+    @property
+    def minus_2_log_likelihood(self) -> float:
+        """Of yaw rate and ay under the filter's predictions, constants left out."""
+        counts = self.core.counts
+        return float(-2.0 * counts[LOG_LIKELIHOOD] - TWO_PI_LOG * counts[NIS_ROWS])
+
+    @property
+    def most_surprise(self) -> float:
+        """The largest average of the squared innovations so far; 2 is normal."""
+        arrays: SideslipArrays = self.filter.arrays
+        return float(arrays.book[MOST_SURPRISE])
+
+
+def filter_of(part: FilterPart, sources: Sources, service: Service, room: Room) -> Filter:
+    """The filter, laid out in the room."""
+    return make_sideslip(arrays_of(part, sources, service, room))
+
+
+def arrays_of(part: FilterPart, sources: Sources, service: Service, room: Room) -> SideslipArrays:
+    """Its arrays, of which a hybrid makes a part of its own."""
+    setting = SideslipSetting(service.step_ns / 1e9, part.nis_limit, part.band_scale, part.network_time_s)
+    return make_arrays(part.parameters, setting, sources.weights, sources.lever_m, room)
+
+
+def sideslip_observer(
+    part: FilterPart | SideslipParameters,
+    sources: Sources,
+    *,
+    step_s: float = STEP_S,
+    t_ns: int = 0,
+    horizon_s: float = HORIZON_S,
+    clocks: Mapping[str, Clock] | None = None,
+) -> OnlineObserver:
+    """The filter ready for readings. `t_ns`: about where their times begin; `estimate["beta_cg_rad"]` is what it is for.
+
+    Until speed, ay and yaw rate have been heard, the estimate is not valid.
+    """
+    part = FilterPart(part) if isinstance(part, SideslipParameters) else part
+    return OnlineObserver(SideslipEngine(part, sources, serving(step_s, t_ns, horizon_s)), clocks=clocks or {})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SideslipRun:
+    """What an observer made of a drive, on its raster: states and 1-sigma (n, N) by `layout`, whether to be used (n,).
+
+    `verdicts` counts what became of the readings.
     """
 
-    def __init__(self, parameters: SideslipParameters, streams: Mapping[str, tuple[str, ...]]) -> None:
-        heard = {name for names in streams.values() for name in names}
-        absent = [name for name in INPUTS if name not in heard]
-        if absent:
-            raise ValueError(f"sideslip: no stream has {', '.join(absent)}")
-        self._p = parameters.array
-        self._streams = dict(streams)
-        self._known = {"steer_rad": 0.0, "acc_x_mps2": 0.0}
-        self._x, self._P = np.zeros(kernels.N), np.zeros((kernels.N, kernels.N))
-        self._verdict, self._score = np.zeros(4), np.zeros(2)
-        self._verdicts: dict[str, Verdict] = {}
-        self._t_ns: int | None = None
+    layout: StateLayout
+    t_ns: NDArray[np.int64]
+    x: Array
+    std: Array
+    valid: NDArray[np.bool_]
+    verdicts: Mapping[Verdict, int]
 
-    @property
-    def estimate(self) -> Estimate | None:
-        """The state now; None before the start."""
-        if self._t_ns is None:
-            return None
-        return Estimate(self._t_ns, LAYOUT, self._x, self._P, self._verdicts)
+    def __getitem__(self, name: str) -> Array:
+        """The row `name` over time, (n,)."""
+        return self.x[:, self.layout[name]]
 
-    @property
-    def beta_rad(self) -> float:
-        """β of the centre of gravity; NaN before the start."""
-        if self._t_ns is None:
-            return math.nan
-        return math.atan2(self._x[kernels.V_Y], max(self._known["v_x_mps"], 1e-3))
+    def std_of(self, name: str) -> Array:
+        """Its 1-sigma, (n,)."""
+        return self.std[:, self.layout[name]]
 
-    def predict_to(self, t_ns: int) -> None:
-        """Move the state to `t_ns` with the inputs known so far; never backwards."""
-        if self._t_ns is None or t_ns <= self._t_ns:
-            return
-        dt_s = (t_ns - self._t_ns) * 1e-9
-        steps = max(math.ceil(dt_s / LONGEST_STEP_S), 1)
-        after, F, work = np.zeros(kernels.N), np.zeros_like(self._P), np.zeros_like(self._P)
-        v_x, steer, a_x = self._known["v_x_mps"], self._known["steer_rad"], self._known["acc_x_mps2"]
-        for _ in range(steps):
-            kernels.predict(self._x, v_x, steer, a_x, dt_s / steps, self._p, after, F)
-            self._x[:] = after
-            kernels.propagate(self._P, F, work)
-            kernels.add_noise(self._P, dt_s / steps, self._p)
-        self._t_ns = t_ns
 
-    def correct(self, reading: Reading) -> Verdict:
-        """Take one reading in; STALE when it is older than the estimate, INVALID when it says nothing."""
-        names = self._streams.get(reading.stream)
-        if names is None:
-            return Verdict.INVALID
-        said = {n: v for n, v in zip(names, reading.values, strict=True) if n in INPUTS and math.isfinite(v)}
-        if self._t_ns is not None and reading.t_ns < self._t_ns:
-            return self._judged(reading.stream, Verdict.STALE)
-        if not said:
-            return self._judged(reading.stream, Verdict.INVALID)
-        self._known.update(said)
-        silent_s = math.inf if self._t_ns is None else (reading.t_ns - self._t_ns) * 1e-9
-        dt_s = silent_s
-        if silent_s > RESTART_S:
-            if any(name not in said and name not in self._known for name in INPUTS):
-                return self._judged(reading.stream, Verdict.INVALID)
-            v_x, a_y, r = (self._known[n] for n in ("v_x_mps", "acc_y_mps2", "yaw_rate_radps"))
-            kernels.start(self._x, self._P, v_x, a_y, r, self._p)
-            self._t_ns, dt_s = reading.t_ns, 1e-2
-        self.predict_to(reading.t_ns)
-        if not said.keys() & {"acc_y_mps2", "yaw_rate_radps"}:
-            return self._judged(reading.stream, Verdict.USED)
-        return self._judged(reading.stream, self._measured(said, max(dt_s, 1e-4)))
+def run_drive(engine: Engine, drive: SideslipDrive) -> SideslipRun:
+    """A fresh engine over a whole drive: the batch form is the loop, called for many nodes at once."""
+    events = drive.events()
+    node = nodes_of(engine.core.grid, drive.t_ns)
+    nodes: Nodes = run_events(engine, events, int(node[-1]))
+    rows = np.maximum(node, 0)
+    said, counts = np.unique(events.verdict, return_counts=True)
+    verdicts = {Verdict(int(v)): int(n) for v, n in zip(said, counts, strict=True)}
+    return SideslipRun(engine.layout, nodes.t_ns[rows], nodes.x[rows], nodes.std[rows], nodes.valid[rows], verdicts)
 
-    def _measured(self, said: Mapping[str, float], dt_s: float) -> Verdict:
-        a_y, r = said.get("acc_y_mps2", math.nan), said.get("yaw_rate_radps", math.nan)
-        v_x, steer = self._known["v_x_mps"], self._known["steer_rad"]
-        nothing = math.nan
-        kernels.measure(
-            self._x, self._P, v_x, steer, a_y, r, nothing, nothing, dt_s, GATE_STD, self._p, self._verdict, self._score
-        )
-        return Verdict.GATED if self._verdict[:2].min() < 0 else Verdict.USED
 
-    def _judged(self, stream: str, verdict: Verdict) -> Verdict:
-        self._verdicts[stream] = verdict
-        return verdict
+def engine_for(part: FilterPart | SideslipParameters, drive: SideslipDrive) -> SideslipEngine:
+    """An engine on the streams and the raster of a drive."""
+    part = FilterPart(part) if isinstance(part, SideslipParameters) else part
+    return SideslipEngine(part, drive.sources, serving_drive(drive))
+
+
+def serving_drive(drive: SideslipDrive) -> Service:
+    """Nodes on the raster of a drive."""
+    return serving(drive.step_ns / 1e9, int(drive.t_ns[0]))
+
+
+def warm_up() -> None:
+    """Compile the filter now rather than at the first reading (seconds, once; cached on disk)."""
+    drive = SideslipDrive.sampled("warm-up", np.array([0.0, 0.01]), np.array([[20.0, 0.0, 0.0, 0.0, 0.0]] * 2))
+    run_drive(engine_for(SideslipParameters(), drive), drive)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections import namedtuple
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass, field, fields
 
 import numpy as np
 
-from hodograph.core import Array, StateLayout
+from hodograph.core import StateLayout
 
 LAYOUT = StateLayout(
     (
@@ -17,8 +19,12 @@ LAYOUT = StateLayout(
         "steer_offset_rad",  # what the steering sensor shows with the wheels straight
         "acc_y_offset_mps2",  # what the accelerometer shows without tyre force
         "gravity_y_mps2",  # gravity along the body's y axis: banked road and body roll
+        "beta_cg_rad",  # sideslip at the centre of gravity; follows from lateral velocity and speed
     )
 )
+STATES = len(LAYOUT) - 1
+"""Rows that the filter moves by itself; the last, sideslip, is told from them."""
+(V_Y, YAW_RATE, FORCE_F, FORCE_R, STEER_0, ACC_0, GRAV, BETA_CG) = range(len(LAYOUT))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +71,14 @@ class SideslipParameters:
                 raise ValueError(f"sideslip parameters: {name} is {value}, want a positive number")
 
     @property
-    def array(self) -> Array:
-        """(p,) in the order of the fields, for the kernel."""
-        return np.array([getattr(self, name) for name in NAMES])
+    def numbers(self) -> Numbers:
+        """The same for the kernels."""
+        return Numbers(*astuple(self))
 
 
 NAMES: tuple[str, ...] = tuple(f.name for f in fields(SideslipParameters))
+Numbers = namedtuple("Numbers", NAMES)  # type: ignore[misc]  # noqa: PYI024  the fields stand above, once
+"""`SideslipParameters` as a kernel takes them."""
 MAY_BE_ZERO = {
     "load_sensitivity",
     "drive_share_front",
@@ -78,3 +86,24 @@ MAY_BE_ZERO = {
     "steer_offset_start_rad",
     "acc_y_offset_start_mps2",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class FilterPart:
+    """The filter of a model: its parameters, by how much its own band was too narrow, the surprise it may show.
+
+    `network_time_s` (hybrid): errors of the network nearer in time than this are one error, so that a reading every
+    dt counts with variance std² · 2·time/dt. `limits`: 95 % confidence of what was identified.
+    """
+
+    parameters: SideslipParameters
+    band_scale: float = 1.0
+    nis_limit: float = 20.0
+    network_time_s: float = 0.0
+    limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name, least in (("band_scale", 1e-3), ("nis_limit", 1e-3), ("network_time_s", 0.0)):
+            value = getattr(self, name)
+            if not least <= value < 1e9:
+                raise ValueError(f"sideslip filter: {name} is {value}, want at least {least:g}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hodograph.core.units import GRAVITY_MPS2
 from hodograph.observers.sideslip.parameters import SideslipParameters
 from hodograph.vehicles.file import MULTIBODY_CAR, SIDESLIP_FILTER, VehicleFile, vehicle_from_text
 from hodograph.vehicles.header import AxleTyres, Chassis, Tyres
@@ -44,7 +45,7 @@ def _prior(c: Chassis, tyres: Tyres) -> SideslipParameters:
         raise ValueError("a sideslip filter starts from a header that lacks nothing")
     front_m, rear_m = c.cg_to_axles_m
     base_m = front_m + rear_m
-    weight_n = 9.80665 * c.mass_kg
+    weight_n = GRAVITY_MPS2 * c.mass_kg
     relaxation_m = [t.relaxation_m for t in (tyres.front, tyres.rear) if t.relaxation_m is not None]
     known = {
         "mass_kg": c.mass_kg,
