@@ -15,17 +15,13 @@ from numpy.typing import NDArray
 from hodograph.ann import kernels
 from hodograph.ann.tansig import TansigNet
 from hodograph.core import Array, ModelError
+from hodograph.observers.memory import Room
+from hodograph.observers.sideslip.channels import CHANNELS, ROWS, V_MIN_MPS
 
 SCHEMA = "hodograph-vsa-network"
 VERSION = 1
-CHANNELS: Mapping[str, str] = {  # the five inputs, in order, and their units
-    "v_x_mps": "m/s",
-    "steer_rad": "rad",
-    "acc_y_mps2": "m/s^2",
-    "acc_x_mps2": "m/s^2",
-    "gyro_z_radps": "rad/s",
-}
-V_MIN_MPS = 3.0
+PLAIN = np.eye(ROWS, len(CHANNELS))
+"""Weights of one stream that has the five channels in their order, in body axes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +48,6 @@ class MemorySpec:
         return [1 / (2 * math.pi * f) if f > 0 else 0.0 for f in self.filters_hz] + list(self.integrals_s)
 
     @property
-    def memory_size(self) -> int:
-        """Length of the kernel's memory."""
-        return kernels.MEMORY_HEAD + kernels.SAMPLE + self.n_features
-
-    @property
     def head(self) -> list[float]:
         """First numbers of the kernel's blob, for no network yet."""
         counts = [self.n_features, 0, 0, 0, len(self.filters_hz), len(self.integrals_s), self.hold_spikes]
@@ -64,9 +55,7 @@ class MemorySpec:
 
     def features(self, t_s: Array, inputs: Array) -> Array:
         """(n, k) for inputs (n, 5) as CHANNELS; NaN where one is missing."""
-        out = np.full((len(t_s), self.n_features), np.nan)
-        kernels.run_features(np.array(self.head), np.zeros(self.memory_size), t_s, inputs, out)
-        return out
+        return _listened(silent_network(self), t_s, inputs)[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +109,13 @@ class VsaNetwork:
         return np.concatenate(parts)
 
     def run(self, t_s: Array, inputs: Array) -> VsaEstimate:
-        """The network over a drive: t_s (n,) s, inputs (n, 5) as CHANNELS, NaN = not there."""
-        out = np.empty((len(t_s), 4))
-        t_s, inputs = np.ascontiguousarray(t_s, dtype=np.float64), np.ascontiguousarray(inputs, dtype=np.float64)
-        kernels.run(self.blob, np.zeros(self.memory.memory_size), t_s, inputs, out)
-        return VsaEstimate(out[:, 0], out[:, 1], out[:, 2] > 0)
+        """Sample by sample, as training wants it: t_s (n,) s, inputs (n, 5) as CHANNELS, NaN = not there."""
+        answers = _listened(self, t_s, inputs)[0]
+        return VsaEstimate(answers[:, kernels.SAID], answers[:, kernels.STD], answers[:, kernels.VALID] > 0)
 
     def stream(self) -> VsaStream:
-        """The network, one sample at a time."""
-        return VsaStream(self.blob, np.zeros(self.memory.memory_size), np.empty(4))
+        """The network, one sample at a time, for who has a loop of their own; an observer of it: `ann.observer`."""
+        return VsaStream(kernels.make_network_arrays(self, PLAIN, (0.0, 0.0), Room()), np.full(len(CHANNELS), np.nan))
 
     def to_bytes(self) -> bytes:
         """An npz of plain arrays with a JSON header; never pickle."""
@@ -165,16 +152,34 @@ class VsaNetwork:
 
 @dataclass(frozen=True, slots=True)
 class VsaStream:
-    """A network at work: its memory changes with each `step`."""
+    """A network at work: its arrays change with each `step`."""
 
-    blob: Array
-    memory: Array
-    out: Array
+    arrays: kernels.NetworkArrays
+    var: Array
 
     def step(self, t_s: float, sample: Array) -> Array:
         """(4,) = β, 1-sigma, valid, distance² for one sample (5,); the same array each time."""
-        kernels.step(self.blob, self.memory, t_s, sample, self.out)
-        return self.out
+        kernels.listen(self.arrays, t_s, sample, self.var)
+        return self.arrays.answer
+
+
+def silent_network(memory: MemorySpec) -> VsaNetwork:
+    """A network of which only the memory matters."""
+    k = memory.n_features
+    net = TansigNet(np.zeros((1, k)), np.zeros(1), np.zeros(1), 0.0, np.zeros(k), np.ones(k), -1.0, 0.0, 1.0, -1.0)
+    domain = Domain(np.zeros((1, k)), np.eye(k)[None], 1.0, np.zeros(k), np.ones(k))
+    return VsaNetwork(memory, (net,), domain, np.zeros(4))
+
+
+def _listened(network: VsaNetwork, t_s: Array, inputs: Array) -> tuple[Array, Array]:
+    """Answers (n, 4) and features (n, k), NaN where there are none."""
+    n = len(t_s)
+    answers, features = np.full((n, kernels.ANSWERS), np.nan), np.full((n, network.memory.n_features), np.nan)
+    answers[:, kernels.VALID] = 0.0
+    t_s, inputs = np.ascontiguousarray(t_s, dtype=np.float64), np.ascontiguousarray(inputs, dtype=np.float64)
+    stream = network.stream()
+    kernels.listen_all(stream.arrays, t_s, inputs, stream.var, answers, features)
+    return answers, features
 
 
 def network_from_bytes(data: bytes, source: str) -> VsaNetwork:
@@ -212,10 +217,6 @@ def network_from_bytes(data: bytes, source: str) -> VsaNetwork:
 
 def warm_up() -> None:
     """Compile the kernels now rather than at the first sample (seconds, once; cached on disk)."""
-    none = np.zeros((1, len(CHANNELS)))
-    maps = TansigNet(none, np.zeros(1), np.zeros(1), 0.0, np.zeros(5), np.ones(5), -1.0, 0.0, 1.0, -1.0)
-    domain = Domain(np.zeros((1, 5)), np.eye(5)[None], 1.0, np.zeros(5), np.ones(5))
-    network = VsaNetwork(MemorySpec(), (maps,), domain, np.zeros(4))
-    network.run(np.array([0.0, 0.01]), np.zeros((2, 5)))
-    network.memory.features(np.array([0.0]), none)
-    network.stream().step(0.0, np.zeros(5))
+    none, network = np.zeros((1, len(CHANNELS))), silent_network(MemorySpec())
+    network.run(np.array([0.0]), none)
+    network.stream().step(0.0, none[0])

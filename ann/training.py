@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.mixture import GaussianMixture
 
-from hodograph.ann.network import CHANNELS, V_MIN_MPS, Domain, MemorySpec, VsaNetwork
+from hodograph.ann.network import Domain, MemorySpec, VsaNetwork
 from hodograph.ann.tansig import TansigNet, TansigRegressor
 from hodograph.core import Array
+from hodograph.observers.sideslip.channels import ACC_Y
+from hodograph.observers.sideslip.drive import SideslipDrive
 
 GAP_S = 1.0  # left out on both sides of a block that is held out
 DOMAIN_SHARE = 0.999  # of the training samples lie in the domain
@@ -44,15 +46,6 @@ RECIPES: Mapping[str, Recipe] = {
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingDrive:
-    """One drive: t_s (n,), inputs (n, 5) as CHANNELS, reference β (n,) rad."""
-
-    t_s: Array
-    inputs: Array
-    beta_rad: Array
-
-
-@dataclass(frozen=True, slots=True)
 class _Rows:
     X: Array  # (n, k) features
     y: Array  # (n,) rad
@@ -75,7 +68,7 @@ class Training:
 
 
 def train(
-    drives: Sequence[TrainingDrive],
+    drives: Sequence[SideslipDrive],
     recipe: Recipe,
     *,
     seed: int = 0,
@@ -111,24 +104,23 @@ def train(
     return Training(network, error)
 
 
-def cross_validate(drives: Sequence[TrainingDrive], recipe: Recipe, *, seed: int = 0) -> float:
+def cross_validate(drives: Sequence[SideslipDrive], recipe: Recipe, *, seed: int = 0) -> float:
     """RMSE in rad of the recipe over blocks held out in turn."""
     return train(drives, replace(recipe, members=1), seed=seed).held_out_rmse_rad
 
 
-def _rows(drives: Sequence[TrainingDrive], recipe: Recipe) -> _Rows:
+def _rows(drives: Sequence[SideslipDrive], recipe: Recipe) -> _Rows:
     X, y, t_all, acc_y = [], [], [], []
     begin_s = 0.0
     for drive in drives:
         features = recipe.memory.features(drive.t_s, drive.inputs)
-        good = np.all(np.isfinite(features), axis=1) & np.isfinite(drive.beta_rad)
-        good &= drive.inputs[:, 0] >= V_MIN_MPS
+        good = np.all(np.isfinite(features), axis=1) & np.isfinite(drive.reference_rad) & drive.moving
         keep = np.zeros_like(good)
         keep[:: recipe.every] = good[:: recipe.every]
         X.append(features[keep])
-        y.append(drive.beta_rad[keep])
+        y.append(drive.reference_rad[keep])
         t_all.append(drive.t_s[keep] - drive.t_s[0] + begin_s)
-        acc_y.append(drive.inputs[keep, 2])
+        acc_y.append(drive.inputs[keep, ACC_Y])
         begin_s += float(drive.t_s[-1] - drive.t_s[0]) + 2 * GAP_S
     t_s = np.concatenate(t_all)
     borders = np.linspace(0.0, t_s[-1] + 1e-6, recipe.folds + 1)
@@ -195,6 +187,3 @@ def _band(error: Array, held_out: Array, acc_y: Array) -> Array:
     z = np.sqrt(square * np.exp(-(A @ band)))
     band[0] += 2 * np.log(np.quantile(z, 0.95) / 1.96)
     return band
-
-
-assert len(CHANNELS) == 5

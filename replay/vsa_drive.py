@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,103 +12,99 @@ from numpy.typing import NDArray
 from hodograph.acquisition.importers import ImportOptions
 from hodograph.acquisition.importers.tables import import_tables
 from hodograph.acquisition.log import LogReader
-from hodograph.ann.network import CHANNELS, V_MIN_MPS
 from hodograph.core import Array, DataError, StreamData
+from hodograph.observers.sideslip.channels import ACC_Y, CHANNELS, GYRO_Z, STALE_S, STEER, V_MIN_MPS, V_X
+from hodograph.observers.sideslip.drive import Heard, SideslipDrive
+from hodograph.observers.sideslip.sources import Sources, sources_of
+from hodograph.sensors.mounting import Mount
 
-ALSO_CALLED = {"v_x_mps": ("v_x_mps", "speed_mps"), "gyro_z_radps": ("gyro_z_radps", "yaw_rate_radps")}
-STALE_S = 0.5  # a held value older than this is missing
-A_DATE_S = 1e8  # stamps beyond this count from 1970
-Provider = Callable[[], StreamData]
+REFERENCES = ("beta_cg_rad", "v_y_mps")
+"""Channels that may serve as the reference, the best first."""
 
 
 @dataclass(frozen=True, slots=True)
-class VsaDrive:
-    """t_ns and t_s (n,), inputs (n, 5) as `ann.network.CHANNELS`, and the reference β (n,) in rad or None."""
+class ReadDrive:
+    """A drive, and the channels in it that were taken for body axes because nobody says whose axes they are in."""
 
-    name: str
-    t_ns: NDArray[np.int64]
-    t_s: Array
-    inputs: Array
-    beta_rad: Array | None
-    vehicle_toml: str | None = None
-
-    @property
-    def moving(self) -> NDArray[np.bool_]:
-        """(n,) True from 3 m/s up, where sideslip means something."""
-        return self.inputs[:, 0] >= V_MIN_MPS
-
-    def between(self, t_min_s: float | None, t_max_s: float | None) -> VsaDrive:
-        """The rows with t_min_s <= t < t_max_s, in the data's own time (dates: seconds after its start)."""
-        t_s = self.t_s - self.t_s[0] if self.t_s[0] > A_DATE_S else self.t_s
-        low = -np.inf if t_min_s is None else t_min_s
-        high = np.inf if t_max_s is None else t_max_s
-        keep = (t_s >= low - 1e-9) & (t_s < high - 1e-9)
-        if keep.sum() < 2:
-            raise DataError(
-                f"{self.name}: no rows between {low:g} s and {high:g} s; it runs from {t_s[0]:.2f} s to {t_s[-1]:.2f} s"
-            )
-        beta = None if self.beta_rad is None else self.beta_rad[keep]
-        return VsaDrive(self.name, self.t_ns[keep], self.t_s[keep], self.inputs[keep], beta, self.vehicle_toml)
+    drive: SideslipDrive
+    unstated: tuple[str, ...]
 
 
-def read_drive(path: Path, mapping: Path | None = None) -> VsaDrive:
+def read_drive(path: Path, mapping: Path | None = None, mounts: Mapping[str, Mount] | None = None) -> SideslipDrive:
     """The drive in a log folder, or in a table laid out as `mapping` says."""
+    return read_drive_and_frames(path, mapping, mounts).drive
+
+
+def read_drive_and_frames(
+    path: Path, mapping: Path | None = None, mounts: Mapping[str, Mount] | None = None
+) -> ReadDrive:
+    """The same, with what has to be asked about frames."""
     if path.is_dir() and mapping is None:
         log = LogReader(path)
-        streams = {name: log.schema(name).names for name in log.streams}
-        toml = log.meta.vehicle_toml
-        return _drive(str(path), streams, log.numpy, toml)
+        data = {name: log.numpy(name) for name in log.streams}
+        return _drive(str(path), data, mounts or {}, log.meta.vehicle_toml)
     if not path.exists():
         raise DataError(f"{path}: does not exist")
     imported = import_tables([path], ImportOptions(mapping=mapping))
     found = {stream.schema.name: stream for stream in imported.streams}
-    streams = {name: data.schema.names for name, data in found.items()}
-    return _drive(path.name, streams, found.__getitem__, imported.vehicle_toml)
+    return _drive(path.name, found, mounts or {}, imported.vehicle_toml)
 
 
 def _drive(
-    name: str, streams: dict[str, tuple[str, ...]], read: Callable[[str], StreamData], vehicle_toml: str | None
-) -> VsaDrive:
-    """Channels by name from whichever stream has them, on the raster of the yaw rate, held causally."""
-    where = {channel: _find(name, streams, channel) for channel in CHANNELS}
-    raster = read(where["gyro_z_radps"][0])
-    t_ns = raster.t_ns
-    if len(t_ns) < 2:
-        raise DataError(f"{name}: {len(t_ns)} rows of {where['gyro_z_radps'][1]}; that is no drive")
-    columns = [_held(read(stream), channel, t_ns) for stream, channel in where.values()]
-    beta = None
-    inputs = np.stack(columns, axis=1)
-    if reference := _lookup(streams, ("beta_cg_rad",)):
-        beta = _held(read(reference[0]), reference[1], t_ns)
-    elif reference := _lookup(streams, ("v_y_mps",)):
-        beta = np.arctan2(_held(read(reference[0]), reference[1], t_ns), inputs[:, 0])
-    return VsaDrive(name, t_ns, np.asarray(t_ns * 1e-9, dtype=np.float64), inputs, beta, vehicle_toml)
+    name: str, data: Mapping[str, StreamData], mounts: Mapping[str, Mount], vehicle_toml: str | None
+) -> ReadDrive:
+    """What the streams said, and the channels on the raster of the yaw rate, held causally."""
+    try:
+        sources, unstated = sources_of([d.schema for d in data.values()], mounts)
+    except DataError as error:
+        raise DataError(f"{name}: {error}") from error
+    raster_ns = data[sources.found[GYRO_Z]].t_ns
+    if len(raster_ns) < 2:
+        raise DataError(f"{name}: {len(raster_ns)} rows of the yaw rate; that is no drive")
+    heard = tuple((stream, Heard(data[stream].t_ns, _values(data[stream]))) for stream in sources.used)
+    inputs = _on_raster(sources, dict(heard), raster_ns)
+    beta = _reference(data, raster_ns, inputs)
+    return ReadDrive(SideslipDrive(name, raster_ns, inputs, beta, vehicle_toml, sources, heard), unstated)
 
 
-def _lookup(streams: dict[str, tuple[str, ...]], names: Sequence[str]) -> tuple[str, str] | None:
-    return next(((s, n) for n in names for s, channels in streams.items() if n in channels), None)
+def _values(data: StreamData) -> Array:
+    """(m, width) in the order of the schema."""
+    return np.column_stack([np.asarray(data[name], dtype=np.float64) for name in data.schema.names])
 
 
-def _find(name: str, streams: dict[str, tuple[str, ...]], channel: str) -> tuple[str, str]:
-    found = _lookup(streams, ALSO_CALLED.get(channel, (channel,)))
-    if found is None:
-        known = ", ".join(sorted({c for channels in streams.values() for c in channels}))
-        raise DataError(f"{name}: has no channel {channel}; name it so in the mapping. It has: {known}")
-    return found
+def _on_raster(sources: Sources, heard: Mapping[str, Heard], t_ns: NDArray[np.int64]) -> Array:
+    """(n, 5) channels as CHANNELS: the newest of each at the times of the raster, in body axes."""
+    table, weights = sources.table(), sources.weights
+    columns = []
+    for row in range(len(CHANNELS)):
+        stream = sources.found[row]
+        part = weights[row, table[stream].first : table[stream].end]
+        some = np.flatnonzero(part)
+        columns.append(_held(heard[stream].t_ns, heard[stream].values[:, some] @ part[some], t_ns))
+    return np.stack(columns, axis=1)
 
 
-def _held(data: StreamData, channel: str, t_ns: NDArray[np.int64]) -> Array:
+def _reference(data: Mapping[str, StreamData], t_ns: NDArray[np.int64], inputs: Array) -> Array | None:
+    """Sideslip from whichever stream has it, or from the lateral velocity."""
+    for channel in REFERENCES:
+        for stream in data.values():
+            if channel in stream.schema.names:
+                column = _held(stream.t_ns, np.asarray(stream[channel], dtype=np.float64), t_ns)
+                return column if channel == REFERENCES[0] else np.arctan2(column, inputs[:, V_X])
+    return None
+
+
+def _held(t_from_ns: NDArray[np.int64], column: Array, t_ns: NDArray[np.int64]) -> Array:
     """The newest value at each time of the raster; NaN when there is none or it is stale."""
-    column = np.asarray(data[channel], dtype=np.float64)
-    if data.t_ns.shape == t_ns.shape and bool(np.all(data.t_ns == t_ns)):
+    if t_from_ns.shape == t_ns.shape and bool(np.all(t_from_ns == t_ns)):
         return column
-    row = np.searchsorted(data.t_ns, t_ns, side="right") - 1
+    row = np.searchsorted(t_from_ns, t_ns, side="right") - 1
     held = column[np.maximum(row, 0)]
-    fresh = (row >= 0) & (t_ns - data.t_ns[np.maximum(row, 0)] <= STALE_S * 1e9)
+    fresh = (row >= 0) & (t_ns - t_from_ns[np.maximum(row, 0)] <= STALE_S * 1e9)
     return np.where(fresh, held, np.nan)
 
 
-def check_plausible(drive: VsaDrive) -> None:
+def check_plausible(drive: SideslipDrive) -> None:
     """Refuse channels that are silent, or whose units or signs cannot be right: ay must be about v·r."""
     for i, channel in enumerate(CHANNELS):
         missing = float(np.mean(~np.isfinite(drive.inputs[:, i])))
@@ -117,7 +113,7 @@ def check_plausible(drive: VsaDrive) -> None:
     use = np.all(np.isfinite(drive.inputs), axis=1) & drive.moving
     if not use.any():
         raise DataError(f"{drive.name}: never faster than {V_MIN_MPS:g} m/s: no sideslip to speak of")
-    v, steer, a_y, _, r = drive.inputs[use].T
+    v, steer, a_y, r = (drive.inputs[use, row] for row in (V_X, STEER, ACC_Y, GYRO_Z))
     expected = v * r
     if np.sqrt(np.mean(expected**2)) < 0.3 and np.sqrt(np.mean(a_y**2)) < 0.3:
         return
@@ -148,7 +144,7 @@ def _guess(slope: float) -> str:
     return (found or ["check units and signs in the mapping"])[0]
 
 
-def check_trainable(drive: VsaDrive, *, needs_reference: bool) -> None:
+def check_trainable(drive: SideslipDrive, *, needs_reference: bool) -> None:
     """Refuse a drive that cannot teach: no reference, too short, or nothing happens."""
     check_plausible(drive)
     if needs_reference and drive.beta_rad is None:
@@ -157,8 +153,8 @@ def check_trainable(drive: VsaDrive, *, needs_reference: bool) -> None:
     seconds = float(use.sum()) * float(np.median(np.diff(drive.t_s)))
     if seconds < 20.0:
         raise DataError(f"{drive.name}: {seconds:.1f} s of driving, want 20 s or more to train")
-    acc_y = float(np.std(drive.inputs[use, 2]))
-    rate = float(np.std(drive.inputs[use, 4]))
+    acc_y = float(np.std(drive.inputs[use, ACC_Y]))
+    rate = float(np.std(drive.inputs[use, GYRO_Z]))
     if acc_y < 0.5 or rate < 0.02:
         raise DataError(
             f"{drive.name}: too little excitation: ay varies by {acc_y:.2f} m/s², yaw rate by {rate:.3f} rad/s, "

@@ -9,7 +9,7 @@ import numpy as np
 
 from hodograph.ann.network import VsaEstimate
 from hodograph.core import MissingExtraError
-from hodograph.replay.vsa_drive import VsaDrive
+from hodograph.observers.sideslip.drive import SideslipDrive
 from hodograph.replay.vsa_score import TWO_SIGMA, by_acc_y, by_speed, judged, score, smooth
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ ESTIMATE, BAND, TRUTH, INVALID = "#1f5fa8", "#9dc3e6", "#c0392b", "#d9d9d9"
 ROW_S = 60.0  # of drive per row of the picture
 
 
-def plot_estimate(drive: VsaDrive, estimate: VsaEstimate, path: Path, title: str) -> None:
+def plot_estimate(drive: SideslipDrive, estimate: VsaEstimate, path: Path, title: str) -> None:
     """β over time: estimate, 95 % band and reference, a row a minute; grey where the estimate is not valid."""
     t_s = drive.t_s - drive.t_s[0]
     rows = max(int(np.ceil(t_s[-1] / ROW_S)), 1)
@@ -55,7 +55,7 @@ def plot_estimate(drive: VsaDrive, estimate: VsaEstimate, path: Path, title: str
     figure.savefig(path, dpi=110)
 
 
-def plot_residuals(drive: VsaDrive, estimate: VsaEstimate, path: Path, title: str) -> None:
+def plot_residuals(drive: SideslipDrive, estimate: VsaEstimate, path: Path, title: str) -> None:
     """Errors against ay and speed, with RMS and bias of each bin."""
     error, _, use = judged(drive, estimate)
     figure, axes = _figure(1, 2, (11.0, 4.2))
@@ -82,7 +82,7 @@ def plot_residuals(drive: VsaDrive, estimate: VsaEstimate, path: Path, title: st
 
 
 def plot_comparison(
-    drive: VsaDrive, estimates: dict[str, VsaEstimate], path: Path, span_s: tuple[float, float]
+    drive: SideslipDrive, estimates: dict[str, VsaEstimate], path: Path, span_s: tuple[float, float]
 ) -> None:
     """Several estimates and the reference in one stretch of time, in the manner of the seed's figures 60 to 65."""
     figure, axes = _figure(1, 1, (11.0, 4.0))
@@ -98,7 +98,7 @@ def plot_comparison(
     figure.savefig(path, dpi=110)
 
 
-def _titled(drive: VsaDrive, estimate: VsaEstimate, title: str) -> str:
+def _titled(drive: SideslipDrive, estimate: VsaEstimate, title: str) -> str:
     if drive.beta_rad is None:
         return title
     s = score(drive, estimate)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from hodograph.ann.network import VsaEstimate
 from hodograph.core import Array, DataError
-from hodograph.replay.vsa_drive import VsaDrive
+from hodograph.observers.sideslip.channels import ACC_Y, V_X
+from hodograph.observers.sideslip.drive import SideslipDrive
 
 TWO_SIGMA = 1.96
 ACC_Y_BINS_MPS2 = (0.0, 2.0, 4.0, 6.0, 8.0, 10.0, np.inf)
@@ -47,18 +48,16 @@ class Bin:
     coverage_95: float
 
 
-def judged(drive: VsaDrive, estimate: VsaEstimate) -> tuple[Array, Array, NDArray[np.bool_]]:
+def judged(drive: SideslipDrive, estimate: VsaEstimate) -> tuple[Array, Array, NDArray[np.bool_]]:
     """(error deg, 1-sigma deg, which rows) where the car moves and both reference and estimate speak."""
-    if drive.beta_rad is None:
-        raise DataError(f"{drive.name}: has no reference (beta_cg_rad or v_y_mps) to compare with")
-    use = drive.moving & np.isfinite(drive.beta_rad) & np.isfinite(estimate.beta_rad)
+    use = drive.moving & np.isfinite(drive.reference_rad) & np.isfinite(estimate.beta_rad)
     if not use.any():
         raise DataError(f"{drive.name}: no row above 3 m/s with reference and estimate")
-    error = np.degrees(estimate.beta_rad - drive.beta_rad)
+    error = np.degrees(estimate.beta_rad - drive.reference_rad)
     return np.asarray(error[use]), np.asarray(np.degrees(estimate.std_rad)[use]), use
 
 
-def score(drive: VsaDrive, estimate: VsaEstimate) -> VsaScore:
+def score(drive: SideslipDrive, estimate: VsaEstimate) -> VsaScore:
     """The figures of `hodograph vsa eval`."""
     error, std, use = judged(drive, estimate)
     return VsaScore(
@@ -71,7 +70,7 @@ def score(drive: VsaDrive, estimate: VsaEstimate) -> VsaScore:
     )
 
 
-def smooth(drive: VsaDrive, column: int) -> Array:
+def smooth(drive: SideslipDrive, column: int) -> Array:
     """A channel low-passed causally, for sorting rows into bins."""
     from scipy.signal import lfilter
 
@@ -80,7 +79,7 @@ def smooth(drive: VsaDrive, column: int) -> Array:
     return np.asarray(lfilter([1 - keep], [1, -keep], x, zi=[keep * x[0]])[0], dtype=np.float64)
 
 
-def binned(drive: VsaDrive, estimate: VsaEstimate, values: Array, edges: Sequence[float]) -> list[Bin]:
+def binned(drive: SideslipDrive, estimate: VsaEstimate, values: Array, edges: Sequence[float]) -> list[Bin]:
     """Errors split by `values` (n,), empty bins left out."""
     error, std, use = judged(drive, estimate)
     bins = []
@@ -93,23 +92,21 @@ def binned(drive: VsaDrive, estimate: VsaEstimate, values: Array, edges: Sequenc
     return bins
 
 
-def by_acc_y(drive: VsaDrive, estimate: VsaEstimate) -> list[Bin]:
+def by_acc_y(drive: SideslipDrive, estimate: VsaEstimate) -> list[Bin]:
     """Errors split by |ay|."""
-    return binned(drive, estimate, np.abs(smooth(drive, 2)), ACC_Y_BINS_MPS2)
+    return binned(drive, estimate, np.abs(smooth(drive, ACC_Y)), ACC_Y_BINS_MPS2)
 
 
-def by_speed(drive: VsaDrive, estimate: VsaEstimate) -> list[Bin]:
+def by_speed(drive: SideslipDrive, estimate: VsaEstimate) -> list[Bin]:
     """Errors split by speed."""
-    return binned(drive, estimate, np.nan_to_num(drive.inputs[:, 0]), SPEED_BINS_MPS)
+    return binned(drive, estimate, np.nan_to_num(drive.inputs[:, V_X]), SPEED_BINS_MPS)
 
 
-def delay_s(drive: VsaDrive, estimate: VsaEstimate, at_most_s: float = 0.6) -> float:
+def delay_s(drive: SideslipDrive, estimate: VsaEstimate, at_most_s: float = 0.6) -> float:
     """By how much the estimate is late: the shift of the reference that fits it best; the price of filtering."""
-    if drive.beta_rad is None:
-        raise DataError(f"{drive.name}: has no reference to be late against")
     step_s = float(np.median(np.diff(drive.t_s)))
-    use = np.isfinite(estimate.beta_rad) & np.isfinite(drive.beta_rad)
-    mine, theirs = np.where(use, estimate.beta_rad, 0.0), np.where(use, drive.beta_rad, 0.0)
+    use = np.isfinite(estimate.beta_rad) & np.isfinite(drive.reference_rad)
+    mine, theirs = np.where(use, estimate.beta_rad, 0.0), np.where(use, drive.reference_rad, 0.0)
     shifts = range(round(at_most_s / step_s))
     errors = [float(np.mean(np.square(mine[k:] - theirs[: len(theirs) - k]))) for k in shifts]
     return float(np.argmin(errors)) * step_s

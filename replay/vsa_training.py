@@ -8,15 +8,17 @@ from itertools import pairwise
 
 import numpy as np
 
-from hodograph.ann.network import VsaEstimate
-from hodograph.ann.training import RECIPES, Recipe, TrainingDrive, train
+from hodograph.ann.model import VsaKind, VsaModel
+from hodograph.ann.network import VsaEstimate, VsaNetwork
+from hodograph.ann.observer import estimate_drive
+from hodograph.ann.training import RECIPES, Recipe, train
 from hodograph.core import Array
 from hodograph.core.kinds import member
-from hodograph.observers.sideslip.filter import run_sideslip
-from hodograph.observers.sideslip.identify import Identified, SideslipDrive, identify
+from hodograph.observers.sideslip.drive import SideslipDrive
+from hodograph.observers.sideslip.identify import Identified, identify
+from hodograph.observers.sideslip.observer import engine_for, run_drive
+from hodograph.observers.sideslip.parameters import FilterPart
 from hodograph.observers.sideslip.vehicle import ANY_CAR, SideslipVehicle
-from hodograph.replay.vsa_drive import VsaDrive
-from hodograph.replay.vsa_model import FilterPart, VsaKind, VsaModel, joined, mean_nis
 
 NETWORK_TIMES_S = (0.03, 0.1, 0.3, 1.0)  # tried for the hybrid
 UNJUDGED_BAND_SCALE = 2.5  # without a reference nobody can say; on the 250 LM this is what its band lacked
@@ -34,7 +36,7 @@ class Effort:
 
 def train_model(
     kind: VsaKind,
-    drives: Sequence[VsaDrive],
+    drives: Sequence[SideslipDrive],
     *,
     vehicle: SideslipVehicle | None = None,
     recipe: Recipe | None = None,
@@ -56,9 +58,8 @@ def train_model(
     if kind is VsaKind.EKF:
         return VsaModel(kind, None, part or identified_filter(drives, vehicle, effort, tell), trained_on)
     chosen = recipe or RECIPES["static" if kind is VsaKind.STATIC else "memory"]
-    examples = [TrainingDrive(d.t_s, d.inputs, _reference(d)) for d in drives]
     trained = train(
-        examples, chosen, seed=seed, trained_on=trained_on, on_progress=lambda d, n: tell("training networks", d, n)
+        drives, chosen, seed=seed, trained_on=trained_on, on_progress=lambda d, n: tell("training networks", d, n)
     )
     trained_on["held_out_rmse_deg"] = float(np.degrees(trained.held_out_rmse_rad))
     if kind is not VsaKind.HYBRID:
@@ -69,33 +70,20 @@ def train_model(
     return VsaModel(kind, trained.network, part, trained_on)
 
 
-def _reference(drive: VsaDrive) -> Array:
-    if drive.beta_rad is None:
-        raise ValueError(f"{drive.name} has no reference")
-    return drive.beta_rad
-
-
-def _blocks(drives: Sequence[VsaDrive], folds: int) -> list[tuple[list[VsaDrive], VsaDrive]]:
+def _blocks(drives: Sequence[SideslipDrive], folds: int) -> list[tuple[list[SideslipDrive], SideslipDrive]]:
     """(the rest, the block held out) for each block in time of each drive."""
     pairs = []
     for i, drive in enumerate(drives):
         others = [d for j, d in enumerate(drives) if j != i]
         cuts = np.linspace(0, len(drive.t_s), folds + 1).astype(int)
         for low, high in pairwise(cuts.tolist()):
-            rest = [_rows(drive, a, b) for a, b in ((0, low), (high, len(drive.t_s))) if b - a > 200]
-            pairs.append((others + rest, _rows(drive, low, high)))
+            rest = [drive.rows(a, b) for a, b in ((0, low), (high, len(drive.t_s))) if b - a > 200]
+            pairs.append((others + rest, drive.rows(low, high)))
     return pairs
 
 
-def _rows(drive: VsaDrive, low: int, high: int) -> VsaDrive:
-    beta = None if drive.beta_rad is None else drive.beta_rad[low:high]
-    return replace(
-        drive, t_ns=drive.t_ns[low:high], t_s=drive.t_s[low:high], inputs=drive.inputs[low:high], beta_rad=beta
-    )
-
-
 def _identified(
-    drives: Sequence[VsaDrive],
+    drives: Sequence[SideslipDrive],
     vehicle: SideslipVehicle | None,
     iterations: int,
     tell: OnProgress,
@@ -111,7 +99,7 @@ def _identified(
         tell(what, done, iterations)
 
     return identify(
-        [SideslipDrive(d.t_s, d.inputs, d.beta_rad) for d in drives],
+        drives,
         (vehicle or ANY_CAR).prior,
         geometry_known=vehicle is not None,
         confidence=confidence,
@@ -121,11 +109,11 @@ def _identified(
 
 
 def identified_filter(
-    drives: Sequence[VsaDrive], vehicle: SideslipVehicle | None, effort: Effort, tell: OnProgress
+    drives: Sequence[SideslipDrive], vehicle: SideslipVehicle | None, effort: Effort, tell: OnProgress
 ) -> FilterPart:
     """The filter identified on everything; its band widened by what held-out blocks say, its surprise bounded."""
     found = _identified(drives, vehicle, effort.iterations, tell, "identifying the car", confidence=True)
-    surprise = max(float(np.max(mean_nis(d.t_s, run_sideslip(d.t_s, d.inputs, found.parameters)))) for d in drives)
+    surprise = max(_surprise(FilterPart(found.parameters), d) for d in drives)
     part = FilterPart(found.parameters, nis_limit=1.5 * surprise, limits=found.limits)
     if any(d.beta_rad is None for d in drives) or effort.folds < 2:
         return replace(part, band_scale=UNJUDGED_BAND_SCALE)
@@ -134,13 +122,20 @@ def identified_filter(
         what = f"band, block {number + 1}"
         found = _identified(rest, vehicle, effort.fold_iterations, tell, what, confidence=False)
         trial = replace(part, parameters=found.parameters)
-        ratios.append(_ratio(block, joined(block.t_s, block.inputs, trial, None)))
+        ratios.append(_ratio(block, estimate_drive(VsaModel(VsaKind.EKF, None, trial), block)))
     return replace(part, band_scale=_scale(ratios))
 
 
-def _ratio(drive: VsaDrive, estimate: VsaEstimate) -> Array:
+def _surprise(part: FilterPart, drive: SideslipDrive) -> float:
+    """The largest average of squared innovations over a drive."""
+    engine = engine_for(part, drive)
+    run_drive(engine, drive)
+    return engine.most_surprise
+
+
+def _ratio(drive: SideslipDrive, estimate: VsaEstimate) -> Array:
     """|error| over 1-sigma where the car moves and the reference speaks."""
-    ratio = np.abs(estimate.beta_rad - _reference(drive)) / estimate.std_rad
+    ratio = np.abs(estimate.beta_rad - drive.reference_rad) / estimate.std_rad
     settled = drive.moving & (drive.t_s >= drive.t_s[0] + 1.0)
     return np.asarray(ratio[settled & np.isfinite(ratio)], dtype=np.float64)
 
@@ -151,7 +146,7 @@ def _scale(ratios: Sequence[Array]) -> float:
 
 
 def _with_network(
-    drives: Sequence[VsaDrive],
+    drives: Sequence[SideslipDrive],
     recipe: Recipe,
     part: FilterPart,
     seed: int,
@@ -160,17 +155,18 @@ def _with_network(
 ) -> FilterPart:
     """How far the filter should believe the network, judged on blocks that the network has not seen."""
     blocks = _blocks(drives, max(effort.folds, 2))
-    said = []
-    for number, (rest, block) in enumerate(blocks):
+    networks: list[VsaNetwork] = []
+    for number, (rest, _) in enumerate(blocks):
         tell("joining filter and network", number, len(blocks))
-        seen = [TrainingDrive(d.t_s, d.inputs, _reference(d)) for d in rest]
-        network = train(seen, replace(recipe, members=2, folds=2), seed=seed + 1).network
-        said.append(network.run(block.t_s, block.inputs))
+        networks.append(train(rest, replace(recipe, members=2, folds=2), seed=seed + 1).network)
     trials = [replace(part, network_time_s=time_s, band_scale=1.0) for time_s in NETWORK_TIMES_S]
     squares, ratios = [], []
     for trial in trials:
-        joint = [joined(b.t_s, b.inputs, trial, s) for (_, b), s in zip(blocks, said, strict=True)]
-        errors = [np.square(j.beta_rad - _reference(b))[b.moving] for (_, b), j in zip(blocks, joint, strict=True)]
+        joint = [
+            estimate_drive(VsaModel(VsaKind.HYBRID, network, trial), b)
+            for (_, b), network in zip(blocks, networks, strict=True)
+        ]
+        errors = [np.square(j.beta_rad - b.reference_rad)[b.moving] for (_, b), j in zip(blocks, joint, strict=True)]
         squares.append(float(np.mean(np.concatenate(errors))))
         ratios.append([_ratio(b, j) for (_, b), j in zip(blocks, joint, strict=True)])
     best = int(np.argmin(squares))

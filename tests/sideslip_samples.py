@@ -41,7 +41,12 @@ def noise_of(parameters: SideslipParameters, dt: float) -> Array:
 
 
 def simulated(
-    parameters: SideslipParameters, *, seconds: float = 60.0, seed: int = 0, quiet: bool = False, speed_mps: float = 25.0
+    parameters: SideslipParameters,
+    *,
+    seconds: float = 60.0,
+    seed: int = 0,
+    quiet: bool = False,
+    speed_mps: float = 25.0,
 ) -> tuple[Array, Array, Array]:
     """(t_s (n,), states (n, 7), inputs (n, 5)): slow weaving with growing and falling amplitude at varying speed."""
     rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""One drive: the five channels on one raster for those who learn from it, and what the sensors said for those who run."""
+"""One drive: the five channels on one raster for who learns from it, what the sensors said for who is run on it."""
 
 from __future__ import annotations
 
@@ -81,6 +81,13 @@ class SideslipDrive:
     def moving(self) -> NDArray[np.bool_]:
         """(n,) True from 3 m/s up, where sideslip means something."""
         return self.inputs[:, V_X] >= V_MIN_MPS
+
+    @property
+    def reference_rad(self) -> Array:
+        """(n,) the reference; `DataError` when there is none."""
+        if self.beta_rad is None:
+            raise DataError(f"{self.name}: has no reference (beta_cg_rad or v_y_mps) to compare with")
+        return self.beta_rad
 
     def events(self) -> Events:
         """The readings for the loop."""

@@ -32,13 +32,21 @@ from hodograph.observers.sideslip.parameters import (
     V_Y,
     YAW_RATE,
 )
-from hodograph.observers.sideslip.senses import IMPOSSIBLE, INPUTS_ONLY, NOTHING, Senses, complete, hear, known, make_senses
+from hodograph.observers.sideslip.senses import (
+    IMPOSSIBLE,
+    INPUTS_ONLY,
+    NOTHING,
+    Senses,
+    complete,
+    hear,
+    known,
+    make_senses,
+)
 from hodograph.observers.sideslip.single_track import (
     Inputs,
     fill_noise,
     predict_state,
     start_state,
-    yaw_acceleration,
 )
 
 if TYPE_CHECKING:
@@ -245,9 +253,7 @@ def correct_acc_y(a: SideslipArrays, since_s: float, tau: float) -> bool:
         expected += tau * a.H[i] * a.rate[i]
     at_offset(a, tau)
     var = a.senses.now_var[ACC_Y]
-    return correct_sensor(
-        a, 1, since_s, a.senses.now[ACC_Y] - expected, var if var > 0.0 else p.acc_y_meas_std_mps2**2
-    )
+    return correct_sensor(a, 1, since_s, a.senses.now[ACC_Y] - expected, var if var > 0.0 else p.acc_y_meas_std_mps2**2)
 
 
 @inner
@@ -278,9 +284,8 @@ def correct_beta(a: SideslipArrays, beta_rad: float, var: float, t_s: float) -> 
 def begin(a: SideslipArrays, t_s: float) -> bool:
     """A state from a complete sample; False while there is none."""
     s = a.senses
-    for c in (V_X, ACC_Y, GYRO_Z):
-        if t_s - s.heard_s[c] > STALE_S:
-            return False
+    if t_s - min(s.heard_s[V_X], s.heard_s[ACC_Y], s.heard_s[GYRO_Z]) > STALE_S:
+        return False
     start_state(a.p, s.held[V_X], s.held[ACC_Y], s.held[GYRO_Z], a.x, a.P)
     for i in range(STATES):
         a.rate[i] = 0.0
@@ -299,14 +304,12 @@ def take(a: SideslipArrays, first: int, values: Array, var: Array, tau: float, t
     s, book = a.senses, a.book
     since_r, since_y = t_s - s.heard_s[GYRO_Z], t_s - s.heard_s[ACC_Y]
     said = hear(s, first, values, var, tau, t_s)
-    if said == NOTHING or said == IMPOSSIBLE:
+    if said in (NOTHING, IMPOSSIBLE):
         return INVALID
     book[CHANGED] = 1.0
-    if book[BEGUN] == 0.0 or min(since_r, since_y) > RESTART_S:
+    if min(since_r, since_y) > RESTART_S:
         book[BEGUN] = 0.0
-        if not begin(a, t_s):
-            return NOTED
-    if said == INPUTS_ONLY:
+    if (book[BEGUN] == 0.0 and not begin(a, t_s)) or said == INPUTS_ONLY:
         return NOTED
     if book[CHANGED] == 1.0 and book[CORRECTED] == 0.0:
         advance(a, a.setting.step_s)

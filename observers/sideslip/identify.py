@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from hodograph.core import Array
-from hodograph.observers.sideslip.filter import SideslipRun, run_sideslip
+from hodograph.observers.sideslip.channels import V_MIN_MPS, V_X
+from hodograph.observers.sideslip.drive import SideslipDrive
+from hodograph.observers.sideslip.observer import SideslipRun, engine_for, run_drive
 from hodograph.observers.sideslip.parameters import SideslipParameters
 
 REFERENCE_STD_RAD = math.radians(0.05)
@@ -46,15 +48,6 @@ ESTIMATED: Mapping[str, float] = {  # 1-sigma of the prior of log(parameter); of
 }
 GEOMETRY: Mapping[str, float] = {"cg_to_front_m": 0.15, "cg_to_rear_m": 0.15}  # too, when no vehicle file says
 OFFSETS = ("steer_offset_start_rad", "acc_y_offset_start_mps2")
-
-
-@dataclass(frozen=True, slots=True)
-class SideslipDrive:
-    """One drive: t_s (n,), inputs (n, 5) = v_x, steer, a_y, a_x, yaw rate, and the reference β (n,) or None."""
-
-    t_s: Array
-    inputs: Array
-    reference_rad: Array | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,26 +122,27 @@ def _judged(drive: SideslipDrive) -> NDArray[np.bool_]:
     step_s = float(np.median(np.diff(drive.t_s)))
     chosen = np.zeros(len(drive.t_s), dtype=np.bool_)
     chosen[:: max(round(REFERENCE_EVERY_S / step_s), 1)] = True
-    chosen &= (drive.t_s >= drive.t_s[0] + SETTLE_S) & (drive.inputs[:, 0] >= 3.0)
-    if drive.reference_rad is not None:
-        chosen &= np.isfinite(drive.reference_rad)
+    chosen &= (drive.t_s >= drive.t_s[0] + SETTLE_S) & (drive.inputs[:, V_X] >= V_MIN_MPS)
+    if drive.beta_rad is not None:
+        chosen &= np.isfinite(drive.beta_rad)
     return chosen
 
 
 def _errors(drive: SideslipDrive, run: SideslipRun) -> tuple[Array, Array]:
     """(error, 1-sigma expected) of β where it is judged."""
-    assert drive.reference_rad is not None
     use = _judged(drive)
-    return (run.beta_rad - drive.reference_rad)[use], np.hypot(run.beta_std_rad[use], REFERENCE_STD_RAD)
+    beta, std = run["beta_cg_rad"], run.std_of("beta_cg_rad")
+    return (beta - drive.reference_rad)[use], np.hypot(std[use], REFERENCE_STD_RAD)
 
 
 def _minus_log_likelihood(drives: Sequence[SideslipDrive], parameters: SideslipParameters) -> float:
     total = 0.0
     for drive in drives:
-        run = run_sideslip(drive.t_s, drive.inputs, parameters)
-        if drive.reference_rad is None:
+        engine = engine_for(parameters, drive)
+        run = run_drive(engine, drive)
+        if drive.beta_rad is None:
             step_s = float(np.median(np.diff(drive.t_s)))
-            total += 0.5 * run.minus_2_log_likelihood * step_s / CORRELATED_S
+            total += 0.5 * engine.minus_2_log_likelihood * step_s / CORRELATED_S
         else:
             error, std = _errors(drive, run)
             evidence = REFERENCE_EVERY_S / CORRELATED_S

@@ -96,7 +96,7 @@ def sideslip_observer(
     horizon_s: float = HORIZON_S,
     clocks: Mapping[str, Clock] | None = None,
 ) -> OnlineObserver:
-    """The filter ready for readings. `t_ns`: about where their times begin; `estimate["beta_cg_rad"]` is what it is for.
+    """The filter ready for readings. `t_ns`: about where their times begin; `estimate["beta_cg_rad"]` is its answer.
 
     Until speed, ay and yaw rate have been heard, the estimate is not valid.
     """

@@ -77,7 +77,7 @@ class SideslipParameters:
 
 
 NAMES: tuple[str, ...] = tuple(f.name for f in fields(SideslipParameters))
-Numbers = namedtuple("Numbers", NAMES)  # type: ignore[misc]  # noqa: PYI024  the fields stand above, once
+Numbers = namedtuple("Numbers", NAMES)  # type: ignore[misc]
 """`SideslipParameters` as a kernel takes them."""
 MAY_BE_ZERO = {
     "load_sensitivity",

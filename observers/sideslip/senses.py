@@ -139,9 +139,15 @@ def without_spike(s: Senses, steer_rad: float, t_s: float) -> float:
 
 
 @inner
-def complete(s: Senses, t_s: float) -> bool:
-    """Whether all inputs were heard lately, and the vehicle moves."""
-    good = s.held[V_X] >= V_MIN_MPS
+def heard_all(s: Senses, t_s: float) -> bool:
+    """Whether all inputs were heard lately."""
+    good = True
     for c in range(BETA):
         good = good and t_s - s.heard_s[c] <= STALE_S
     return good
+
+
+@inner
+def complete(s: Senses, t_s: float) -> bool:
+    """Whether all inputs were heard lately, and the vehicle moves."""
+    return s.held[V_X] >= V_MIN_MPS and heard_all(s, t_s)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
@@ -12,17 +11,15 @@ from pathlib import Path
 from zipfile import BadZipFile
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hodograph.ann.network import CHANNELS, V_MIN_MPS, VsaEstimate, VsaNetwork, network_from_bytes
-from hodograph.core import Array, ModelError
+from hodograph.ann.network import VsaNetwork, network_from_bytes
+from hodograph.core import ModelError
 from hodograph.core.kinds import member
-from hodograph.observers.sideslip.filter import SideslipRun, run_sideslip
-from hodograph.observers.sideslip.parameters import SideslipParameters
+from hodograph.observers.sideslip.channels import CHANNELS
+from hodograph.observers.sideslip.parameters import FilterPart, SideslipParameters
 
 SCHEMA = "hodograph-vsa"
 VERSION = 1
-NIS_TIME_S = 5.0  # surprise is averaged over this
 
 
 class VsaKind(StrEnum):
@@ -35,37 +32,22 @@ class VsaKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class FilterPart:
-    """The filter of a model: its parameters, by how much its own band was too narrow, the surprise it may show.
-
-    `network_time_s` (hybrid): errors of the network nearer in time than this are one error, so that a reading every
-    dt counts with variance std² · 2·time/dt.
-    """
-
-    parameters: SideslipParameters
-    band_scale: float = 1.0
-    nis_limit: float = 20.0
-    network_time_s: float = 0.0
-    limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class VsaModel:
-    """A model: `network` for static, memory, hybrid; `filter` for ekf, hybrid."""
+    """A model: `network` for static, memory, hybrid; `filter` for ekf, hybrid. `ann.observer` runs it."""
 
     kind: VsaKind
     network: VsaNetwork | None = None
     filter: FilterPart | None = None
     trained_on: Mapping[str, object] = field(default_factory=dict)
 
-    def run(self, t_s: Array, inputs: Array) -> VsaEstimate:
-        """β, 1-sigma and validity (n,) of a drive, strictly causal; inputs (n, 5) as `CHANNELS`, NaN = not there."""
-        said = None if self.network is None else self.network.run(t_s, inputs)
-        if self.filter is None:
-            if said is None:
-                raise ValueError(f"model of kind {self.kind} without network or filter")
-            return said
-        return joined(t_s, inputs, self.filter, said)
+    def __post_init__(self) -> None:
+        member(VsaKind, self.kind)
+        wants_filter = self.kind in (VsaKind.EKF, VsaKind.HYBRID)
+        if (self.filter is not None) != wants_filter or (self.network is None) != (self.kind is VsaKind.EKF):
+            raise ValueError(f"a model of kind {self.kind} has not the network and filter that it wants")
+
+    def __repr__(self) -> str:
+        return f"VsaModel({self.kind})"
 
     def save(self, path: Path) -> None:
         """JSON for the filter alone, else an npz with the same JSON and the network."""
@@ -91,32 +73,6 @@ class VsaModel:
             raise ModelError(f"{path}: cannot be written: {error.strerror}") from error
 
 
-def joined(t_s: Array, inputs: Array, part: FilterPart, said: VsaEstimate | None) -> VsaEstimate:
-    """The filter over a drive, with what the network `said` as one more measurement where it is valid."""
-    vsa = vsa_std = None
-    if said is not None:
-        step_s = float(np.median(np.diff(t_s)))
-        repeats = max(2.0 * part.network_time_s / step_s, 1.0)
-        vsa = np.where(said.valid, said.beta_rad, np.nan)
-        vsa_std = said.std_rad * math.sqrt(repeats)
-    run = run_sideslip(t_s, inputs, part.parameters, vsa_rad=vsa, vsa_std_rad=vsa_std)
-    valid = np.all(np.isfinite(inputs), axis=1) & (inputs[:, 0] >= V_MIN_MPS) & np.isfinite(run.beta_rad)
-    valid &= mean_nis(t_s, run) <= part.nis_limit
-    if said is not None:
-        valid &= said.valid
-    return VsaEstimate(run.beta_rad, run.beta_std_rad * part.band_scale, valid)
-
-
-def mean_nis(t_s: Array, run: SideslipRun) -> Array:
-    """(n,) the filter's surprise, averaged causally over NIS_TIME_S; 2 where the model holds."""
-    from scipy.signal import lfilter
-
-    keep = math.exp(-float(np.median(np.diff(t_s))) / NIS_TIME_S)
-    nis = np.where(np.isfinite(run.nis), run.nis, 2.0)
-    averaged: Array = lfilter([1.0 - keep], [1.0, -keep], nis, zi=[2.0 * keep])[0]
-    return averaged
-
-
 def read_model(path: Path) -> VsaModel:
     """The model saved at `path`; `ModelError` when it is none."""
     try:
@@ -136,7 +92,7 @@ def read_model(path: Path) -> VsaModel:
         if header["schema"] != SCHEMA or header["version"] != VERSION:
             raise ModelError(f"{path}: {header['schema']} version {header['version']}, want {SCHEMA} {VERSION}")
         return VsaModel(member(VsaKind, header["kind"]), network, _filter_part(header["filter"]), header["trained_on"])
-    except (ValueError, KeyError, TypeError, OSError, EOFError, BadZipFile) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OSError, EOFError, BadZipFile) as error:
         raise ModelError(f"{path}: is no sideslip model ({error}); make one with hodograph vsa train") from error
 
 
@@ -146,8 +102,3 @@ def _filter_part(table: Mapping[str, object] | None) -> FilterPart | None:
     rest = dict(table)
     parameters = SideslipParameters(**rest.pop("parameters"))  # type: ignore[arg-type]
     return FilterPart(parameters, **rest)  # type: ignore[arg-type]
-
-
-def as_columns(estimate: VsaEstimate) -> Mapping[str, Array | NDArray[np.bool_]]:
-    """The channels that exports carry: vsa, vsa_std (rad) and vsa_valid."""
-    return {"vsa": estimate.beta_rad, "vsa_std": estimate.std_rad, "vsa_valid": estimate.valid}
