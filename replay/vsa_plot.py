@@ -9,6 +9,7 @@ import numpy as np
 
 from hodograph.ann.network import VsaEstimate
 from hodograph.core import MissingExtraError
+from hodograph.observers.sideslip.channels import ACC_Y, V_X
 from hodograph.observers.sideslip.drive import SideslipDrive
 from hodograph.replay.vsa_score import TWO_SIGMA, by_acc_y, by_speed, judged, score, smooth
 
@@ -59,10 +60,10 @@ def plot_residuals(drive: SideslipDrive, estimate: VsaEstimate, path: Path, titl
     """Errors against ay and speed, with RMS and bias of each bin."""
     error, _, use = judged(drive, estimate)
     figure, axes = _figure(1, 2, (11.0, 4.2))
-    acc_y = smooth(drive, 2)
+    acc_y = smooth(drive, ACC_Y)
     for axis, values, bins, label in (
         (axes[0, 0], np.abs(acc_y), by_acc_y(drive, estimate), "|ay|, low-passed at 1 Hz [m/s²]"),
-        (axes[0, 1], drive.inputs[:, 0], by_speed(drive, estimate), "speed [m/s]"),
+        (axes[0, 1], drive.inputs[:, V_X], by_speed(drive, estimate), "speed [m/s]"),
     ):
         every = max(len(error) // 6000, 1)
         axis.plot(values[use][::every], error[::every], ".", ms=1.5, color=BAND, label="error", rasterized=True)

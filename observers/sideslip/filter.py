@@ -119,8 +119,8 @@ def make_arrays(
         x=room.array(x), P=room.array(P), x_before=room.array(x), P_before=room.array(P), rate=room.zeros(n),
         F=room.zeros(n, n), book=room.zeros(BOOK_SIZE), surprise=room.array(np.ones(2)), refused=room.zeros(2),
         told=room.array(np.append(x, 0.0)), told_P=room.array(told_P), counts=room.zeros(8), trust=room.zeros(1),
-        p=p, setting=setting, senses=make_senses(weights, lever_m, room), Q=np.zeros((n, n)), T=np.zeros((n, n)), H=np.zeros(n), K=np.zeros(n),
-        g=np.zeros(n),
+        p=p, setting=setting, senses=make_senses(weights, lever_m, room), Q=np.zeros((n, n)), T=np.zeros((n, n)),
+        H=np.zeros(n), K=np.zeros(n), g=np.zeros(n),
     )  # fmt: skip
 
 

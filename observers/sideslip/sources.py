@@ -108,9 +108,8 @@ class Sources:
         parts = [(f"{vector}_{AXES[j]}_{unit}", float(turn[j])) for j in range(3) if abs(turn[j]) > 1e-9]
         missing = [name for name, _ in parts if name not in names]
         if missing:
-            raise DataError(
-                f"{stream}: mounted at {self.mounts[stream].rpy_deg} deg it needs {', '.join(missing)}, too"
-            )
+            turned = self.mounts[stream].rpy_deg
+            raise DataError(f"{stream}: mounted at {turned} deg it needs {', '.join(missing)}, too")
         return parts
 
 
