@@ -99,11 +99,11 @@ class LogReader:
 
     @property
     def estimates(self) -> tuple[str, ...]:
-        """Names of what observers and models made of the readings: `vsa_hybrid`, `live_cekf`.
+        """What observers and models made of the readings, each by the name that `numpy` and the others take.
 
-        Everything that takes a stream's name takes these too; where a stream has the same, as `estimates/<name>`.
+        That is its own (`vsa_hybrid`, `live_cekf`), or `estimates/<name>`, which always does, where a stream has it.
         """
-        return tuple(self._estimates)
+        return tuple(f"{ESTIMATES_FOLDER}/{n}" if n in self._streams else n for n in self._estimates)
 
     @property
     def span_ns(self) -> tuple[int, int] | None:

@@ -76,7 +76,7 @@ def _opened(paths: Sequence[Path], *, verify: bool) -> tuple[list[Segment], list
             if segments and not same_columns(segments[0].schema, segment.schema):
                 raise LogError(f"{path.name}: holds other channels than {segments[0].path.name}")
         except _UNREADABLE as error:
-            reason = str(error).replace(str(path), path.name)
+            reason = " ".join(str(error).replace(str(path), path.name).split())
             losses.append(_all_lost(_size_of(path), reason))
             continue
         segments.append(segment)
