@@ -74,10 +74,9 @@ def _opened(paths: Sequence[Path], *, verify: bool) -> tuple[list[Segment], list
         try:
             segment = _estimate_in(path, verify=verify)
             if segments and not same_columns(segments[0].schema, segment.schema):
-                raise LogError(f"{path.name}: holds other channels than {segments[0].path.name}")
+                raise LogError(f"holds other channels than {segments[0].path.name}")
         except _UNREADABLE as error:
-            reason = " ".join(str(error).replace(str(path), path.name).split())
-            losses.append(_all_lost(_size_of(path), reason))
+            losses.append(_all_lost(_size_of(path), _reason(path, error)))
             continue
         segments.append(segment)
         losses += [segment.loss] if segment.loss is not None else []
@@ -90,22 +89,22 @@ def _opened(paths: Sequence[Path], *, verify: bool) -> tuple[list[Segment], list
 def _estimate_in(path: Path, *, verify: bool) -> Segment:
     """The estimates in one file; one of `_UNREADABLE` when there are none."""
     if not path.is_file():
-        raise LogError(f"{path.name}: is not a file")
+        raise LogError("is not a file")
     live = path.name.startswith(LIVE_PREFIX)
     if live and not _LIVE_SEGMENT.fullmatch(path.name):
-        raise LogError(f"{path.name}: has no number, as the segments of a live run have ({path.stem}.0000{_SUFFIX})")
+        raise LogError(f"has no number, as the segments of a live run have ({path.stem}.0000{_SUFFIX})")
     segment = open_segment(path, verify=verify)
     if segment.schema is None:
         former = _former(segment.data)
         if former is None:
-            raise LogError(f"{path.name}: its head is missing or damaged, or it is no file of ours")
+            raise LogError("its head is missing or damaged, or it is no file of ours")
         return segment_from(path, former, verify=False)
     kind = segment_metadata(segment.schema).get("kind", "")
     if kind != ESTIMATE_KIND:
-        raise LogError(f"{path.name}: holds no estimates but {kind or 'something else'}")
+        raise LogError(f"holds no estimates but {kind or 'something else'}")
     wanted = arrow_schema(stream_schema(segment.schema), kind)
     if [(f.name, f.type) for f in segment.schema] != [(f.name, f.type) for f in wanted]:
-        raise LogError(f"{path.name}: its columns are not those of estimates")
+        raise LogError("its columns are not those of estimates")
     return segment
 
 
@@ -142,6 +141,14 @@ def _framed(data: StreamData) -> pa.Buffer:
         batch = batch_of(data, schema, begin, end)
         parts.append(bytes(encoder.encode(batch, int(data.t_ns[begin]), int(data.t_ns[end - 1]))))
     return pa.py_buffer(b"".join([*parts, END_OF_STREAM]))
+
+
+def _reason(path: Path, error: Exception) -> str:
+    """One line that begins with the file's name."""
+    said = str(error).removeprefix(f"{path}: ").removeprefix(f"{path.name}: ")
+    if not isinstance(error, LogError):
+        said = f"cannot be read as estimates ({type(error).__name__}: {said})"
+    return f"{path.name}: {' '.join(said.split())}"
 
 
 def _size_of(path: Path) -> int:
