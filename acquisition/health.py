@@ -157,19 +157,22 @@ def estimate_health(log: LogReader, estimate: str) -> EstimateHealth:
     names = log.schema(estimate).names
     flags = [name for name in names if name.endswith("_valid")]
     wanted = [*flags, *(name for name in names if name == BETA_STD)]
-    data = log.numpy(estimate, channels=wanted)
-    valid = np.logical_and.reduce([data[flag] > 0 for flag in flags]) if flags else np.ones(len(data), dtype=bool)
-    std_rad = data[BETA_STD][valid] if BETA_STD in names else np.empty(0)
+    table = log.arrow(estimate, channels=wanted)
+    t_ns = np.asarray(table["t_ns"].to_numpy())
+    valid = np.ones(t_ns.size, dtype=bool)
+    for flag in flags:
+        valid &= table[flag].to_numpy() > 0
+    std_rad = table[BETA_STD].to_numpy()[valid].astype(np.float64) if BETA_STD in names else np.empty(0)
     std_rad = std_rad[np.isfinite(std_rad)]
-    timing = timing_of(data.t_ns)
+    timing = timing_of(t_ns)
     return EstimateHealth(
         estimate=estimate,
-        rows=len(data),
-        duration_s=(int(data.t_ns[-1]) - int(data.t_ns[0])) / 1e9 if len(data) else 0.0,
+        rows=int(t_ns.size),
+        duration_s=(int(t_ns[-1]) - int(t_ns[0])) / 1e9 if t_ns.size else 0.0,
         rate_hz=timing.rate_hz,
         gaps=timing.gaps,
-        valid_share=float(valid.mean()) if flags and len(data) else None,
-        beta_cg_std_rad=float(std_rad.mean(dtype=np.float64)) if std_rad.size else float("nan"),
+        valid_share=float(valid.mean()) if flags and t_ns.size else None,
+        beta_cg_std_rad=float(std_rad.mean()) if std_rad.size else float("nan"),
     )
 
 
