@@ -1,4 +1,5 @@
-"""Is this stream healthy? Rate, jitter, gaps, drops and missing values of one stream of a log.
+"""Is this stream healthy? Rate, jitter, gaps, drops and missing values of one stream of a log, and what an estimate
+says of itself.
 
 Timing is judged on the best clock the stream has: the sensor's own stamps when nearly every row has one and they run
 forward, else the log's (arrival when it was live, the file's time column when it was imported). Arrival stamps come in
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 Clock = Literal["sensor", "log"]
 Times = NDArray[np.int64]
 
+BETA_STD = "beta_cg_std_rad"
 GAP_FACTOR = 1.5  # a step is a gap when it is longer than this times the usual step
 LISTED_GAPS = 20  # how many gaps a report lists, the longest first
 _BURST_SHARE = 0.005  # rows closer than this share of a long (98th percentile) step came in one burst
@@ -104,6 +106,34 @@ class StreamHealth:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class EstimateHealth:
+    """What `info` says about one estimate of a log.
+
+    `valid_share` is the share of rows in which every flag (`…_valid`) is set, None when it has none;
+    `beta_cg_std_rad` the mean 1-sigma of its sideslip over those rows (all, without flags), NaN when none is known.
+    """
+
+    estimate: str
+    rows: int
+    duration_s: float
+    rate_hz: float
+    gaps: int
+    valid_share: float | None
+    beta_cg_std_rad: float
+
+    def as_json(self) -> dict[str, object]:
+        """Plain values for `json.dumps`; what is not known is None."""
+        return {
+            "rows": self.rows,
+            "duration_s": self.duration_s,
+            "rate_hz": _known(self.rate_hz),
+            "gaps": self.gaps,
+            "valid_share": self.valid_share,
+            "mean_beta_cg_std_rad": _known(self.beta_cg_std_rad),
+        }
+
+
 def _known(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
@@ -120,6 +150,30 @@ def stream_health(log: LogReader, stream: str) -> StreamHealth:
     drops = sum(event.count for event in log.events if event.kind == "drop" and event.stream == stream)
     first, last = (int(t_ns[0]), int(t_ns[-1])) if t_ns.size else (None, None)
     return StreamHealth(stream, int(t_ns.size), first, last, timing_of(t_ns, t_sensor_ns), drops, nan_share)
+
+
+def estimate_health(log: LogReader, estimate: str) -> EstimateHealth:
+    """What a log knows about one of its estimates."""
+    names = log.schema(estimate).names
+    flags = [name for name in names if name.endswith("_valid")]
+    wanted = [*flags, *(name for name in names if name == BETA_STD)]
+    table = log.arrow(estimate, channels=wanted)
+    t_ns = np.asarray(table["t_ns"].to_numpy())
+    valid = np.ones(t_ns.size, dtype=bool)
+    for flag in flags:
+        valid &= table[flag].to_numpy() > 0
+    std_rad = table[BETA_STD].to_numpy()[valid].astype(np.float64) if BETA_STD in names else np.empty(0)
+    std_rad = std_rad[np.isfinite(std_rad)]
+    timing = timing_of(t_ns)
+    return EstimateHealth(
+        estimate=estimate,
+        rows=int(t_ns.size),
+        duration_s=(int(t_ns[-1]) - int(t_ns[0])) / 1e9 if t_ns.size else 0.0,
+        rate_hz=timing.rate_hz,
+        gaps=timing.gaps,
+        valid_share=float(valid.mean()) if flags and t_ns.size else None,
+        beta_cg_std_rad=float(std_rad.mean()) if std_rad.size else float("nan"),
+    )
 
 
 def timing_of(t_ns: Times, t_sensor_ns: Times | None = None) -> StreamTiming:

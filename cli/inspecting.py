@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from hodograph.acquisition.health import StreamHealth, stream_health
+from hodograph.acquisition.health import EstimateHealth, StreamHealth, estimate_health, stream_health
 from hodograph.acquisition.log import LogReader
 from hodograph.cli.console import print_json, progress, stdout
 from hodograph.replay.exporters.options import YEAR_2000_NS
@@ -62,6 +62,9 @@ def info_document(log: LogReader, health: Mapping[str, StreamHealth]) -> dict[st
         "notes": dict(meta.notes),
         "duration_s": _duration_s(log),
         "streams": {name: stream.as_json() for name, stream in health.items()},
+        "estimates": {
+            name: estimate_health(log, name).as_json() | {"notes": dict(log.notes(name))} for name in log.estimates
+        },
         "raw": {name: {"chunks": log.rows(name)} for name in log.raw_streams},
         "events": dict(Counter(str(event.kind) for event in log.events)),
         "lost": {name: dataclasses.asdict(loss) for name, loss in log.lost.items()},
@@ -69,7 +72,7 @@ def info_document(log: LogReader, health: Mapping[str, StreamHealth]) -> dict[st
 
 
 def print_info(console: Console, log: LogReader, health: Mapping[str, StreamHealth]) -> None:
-    """The same for people: a table of streams, then events and losses."""
+    """The same for people: a table of streams and one of estimates, then events and losses."""
     meta, span_ns = log.meta, log.span_ns
     console.print(f"[bold]{escape(str(log.path))}[/bold]  {_duration_s(log):.1f} s, by {escape(meta.software)}")
     if span_ns is not None and span_ns[0] > YEAR_2000_NS:
@@ -88,6 +91,8 @@ def print_info(console: Console, log: LogReader, health: Mapping[str, StreamHeal
             console.print(f"{name}: longest gap {longest[0].duration_s:.3f} s, at {at_s:.1f} s")
     for name in log.raw_streams:
         console.print(f"{name}: {log.rows(name)} chunks of raw bytes")
+    if log.estimates:
+        console.print(_estimate_table([estimate_health(log, name) for name in log.estimates]))
     kinds = Counter(str(event.kind) for event in log.events)
     if kinds:
         console.print("events: " + ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())))
@@ -115,6 +120,23 @@ def _stream_table(health: Mapping[str, StreamHealth]) -> Table:
             str(stream.drops),
             f"{100 * worst:.1f} %" if worst else "none",
             timing.clock,
+        )
+    return table
+
+
+def _estimate_table(estimates: Sequence[EstimateHealth]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("estimate", overflow="fold")
+    for heading in ("rows", "rate Hz", "gaps", "valid", "sideslip 1σ deg"):
+        table.add_column(heading, justify="right")
+    for one in estimates:
+        table.add_row(
+            escape(one.estimate),
+            str(one.rows),
+            _number(one.rate_hz, "{:.2f}"),
+            str(one.gaps),
+            "-" if one.valid_share is None else f"{100 * one.valid_share:.1f} %",
+            _number(math.degrees(one.beta_cg_std_rad), "{:.2f}"),
         )
     return table
 

@@ -154,7 +154,7 @@ def export(
             show_default=False,
         ),
     ],
-    streams: Annotated[str | None, typer.Option(help="Only these streams, comma-separated.")] = None,
+    streams: Annotated[str | None, typer.Option(help="Only these streams and estimates, comma-separated.")] = None,
     channels: Annotated[str | None, typer.Option(help="Only these channels, comma-separated.")] = None,
     rate: Annotated[float | None, typer.Option(help="One raster at that many Hz for all streams.")] = None,
     t_min: Annotated[float | None, typer.Option(help="From that many seconds after the log's start.")] = None,

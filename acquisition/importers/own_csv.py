@@ -8,6 +8,7 @@ s,m/s,rad
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -22,6 +23,9 @@ from hodograph.core import HodographError, ImportFormatError
 from hodograph.core.channel import EVENTS_NAME, RAW_SUFFIX
 
 _TIME, _SENSOR_TIME, _DATE = "t_s", "t_sensor_s", "utc"
+# Exports call sideslip by the name that other tools know; in a log it has its point and unit.
+_VSA = re.compile(r"(?P<stream>|.*_)vsa(?P<of>|_std|_valid)")
+_VSA_ENDINGS = {"": "_rad", "_std": "_std_rad", "_valid": "_valid"}
 
 
 def own_csv_mapping(path: Path) -> TableMapping:
@@ -39,7 +43,7 @@ def own_csv_mapping(path: Path) -> TableMapping:
         raise ImportFormatError(f"{path}: several columns are named {twice[0]}: give each its own name")
     try:
         channels = {
-            name: ChannelMapping(number, unit)
+            _log_name(name): ChannelMapping(number, unit)
             for number, (name, unit) in enumerate(zip(names, units, strict=True), start=1)
             if name not in (_TIME, _SENSOR_TIME, _DATE)
         }
@@ -49,6 +53,12 @@ def own_csv_mapping(path: Path) -> TableMapping:
             f"{path}: {error}; export in SI, or write a mapping and give it with --mapping"
         ) from error
     return TableMapping(path.name, TimeMapping(_TIME), (mapped,), header_rows=2)
+
+
+def _log_name(name: str) -> str:
+    """`vsa_std` → `beta_cg_std_rad`; all else is called alike in logs and exports."""
+    found = _VSA.fullmatch(name)
+    return f"{found['stream']}beta_cg{_VSA_ENDINGS[found['of']]}" if found else name
 
 
 def _stream_name(path: Path) -> str:

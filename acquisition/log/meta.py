@@ -58,7 +58,7 @@ def write_meta(folder: Path, meta: LogMeta) -> None:
         text = getattr(meta, key)
         if text is not None:
             table[key] = text
-    table["notes"] = {key: _as_utf8(text) for key, text in meta.notes.items()}
+    table["notes"] = {key: as_utf8(text) for key, text in meta.notes.items()}
     # Multi-line strings read better, but TOML would turn their \r\n into \n; the embedded files must survive exactly.
     readable = not any("\r" in text for text in (meta.vehicle_toml or "", meta.rig_toml or "", *meta.notes.values()))
     temporary = folder / META_TEMPORARY
@@ -87,7 +87,7 @@ def read_meta(path: Path) -> LogMeta:
         raise DamagedMeta(f"{path}: damaged: {error}") from error
 
 
-def _as_utf8(text: str) -> str:
+def as_utf8(text: str) -> str:
     """`text` with what UTF-8 cannot hold (file names of other encodings) spelt out."""
     return text.encode("utf-8", "backslashreplace").decode()
 

@@ -7,10 +7,7 @@ Times select half-open: t_min_ns <= t_ns < t_max_ns.
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -18,19 +15,21 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from hodograph.acquisition.log.estimate_names import ESTIMATES_FOLDER
 from hodograph.acquisition.log.events import Event, EventKind
-from hodograph.acquisition.log.framing import Sealed
+from hodograph.acquisition.log.joined import JoinedStream, decoded, joined, missing_segments
 from hodograph.acquisition.log.loss import Loss
 from hodograph.acquisition.log.meta import META_NAME, UNKNOWN_META, DamagedMeta, LogMeta, read_meta
 from hodograph.acquisition.log.schema import (
+    ESTIMATE_KIND,
     SENSOR_TIME,
+    STREAM_KIND,
     TIME,
-    bare_schema,
-    same_columns,
-    segment_metadata,
+    estimate_notes,
     stream_schema,
 )
-from hodograph.acquisition.log.segment import Segment, open_segment, segments_in
+from hodograph.acquisition.log.segment import open_segment, segments_in
+from hodograph.acquisition.log.stored_estimates import open_estimates
 from hodograph.core import NO_SENSOR_TIME_NS, LogError, Reading, StreamData, StreamSchema
 from hodograph.core.channel import EVENTS_NAME
 
@@ -38,26 +37,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _READINGS_AT_ONCE = 2048  # rows turned into objects at a time
-
-
-@dataclass(frozen=True, slots=True)
-class _Stream:
-    """All batches of one stream in time order; `ordered` is False when segments overlap (a clock was set back)."""
-
-    kind: str
-    schema: pa.Schema
-    batches: tuple[tuple[Segment, Sealed], ...]
-    ordered: bool
-
-    @property
-    def rows(self) -> int:
-        return sum(batch.rows for _, batch in self.batches)
-
-    @property
-    def span_ns(self) -> tuple[int, int] | None:
-        if not self.batches:
-            return None
-        return self.batches[0][1].t_first_ns, max(batch.t_last_ns for _, batch in self.batches)
 
 
 class LogReader:
@@ -74,15 +53,16 @@ class LogReader:
         segments = segments_in(self.path)
         lost: dict[str, Loss] = {}
         self.meta = self._read_meta(bool(segments), lost)
-        self._streams: dict[str, _Stream] = {}
+        self._streams: dict[str, JoinedStream] = {}
         for name, paths in segments.items():
             opened = [open_segment(p, verify=verify) for p in paths]
-            losses = [*_missing_segments(opened), *(s.loss for s in opened if s.loss is not None)]
+            losses = [*missing_segments(opened), *(s.loss for s in opened if s.loss is not None)]
             if losses:
                 lost[name] = sum(losses[1:], start=losses[0])
-            if stream := _stream_of([s for s in opened if s.schema is not None]):
+            if stream := joined([s for s in opened if s.schema is not None]):
                 self._streams[name] = stream
-        self.lost: Mapping[str, Loss] = MappingProxyType(lost)
+        self._estimates, lost_estimates = open_estimates(self.path, verify=verify)
+        self.lost: Mapping[str, Loss] = MappingProxyType(lost | lost_estimates)
 
     def _read_meta(self, has_segments: bool, lost: dict[str, Loss]) -> LogMeta:
         try:
@@ -105,16 +85,25 @@ class LogReader:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._streams = {}
+        self._estimates = {}
 
     @property
     def streams(self) -> tuple[str, ...]:
         """Names of the streams of readings."""
-        return tuple(name for name, stream in self._streams.items() if stream.kind == "stream")
+        return tuple(name for name, stream in self._streams.items() if stream.kind == STREAM_KIND)
 
     @property
     def raw_streams(self) -> tuple[str, ...]:
         """Names of the streams of raw bytes."""
         return tuple(name for name, stream in self._streams.items() if stream.kind == "raw")
+
+    @property
+    def estimates(self) -> tuple[str, ...]:
+        """What observers and models made of the readings, each by the name that `numpy` and the others take.
+
+        That is its own (`vsa_hybrid`, `live_cekf`), or `estimates/<name>`, which always does, where a stream has it.
+        """
+        return tuple(f"{ESTIMATES_FOLDER}/{n}" if n in self._streams else n for n in self._estimates)
 
     @property
     def span_ns(self) -> tuple[int, int] | None:
@@ -123,8 +112,12 @@ class LogReader:
         return (min(s[0] for s in spans), max(s[1] for s in spans)) if spans else None
 
     def schema(self, stream: str) -> StreamSchema:
-        """The channels of a stream."""
-        return stream_schema(self._stream(stream, "stream").schema)
+        """The channels of a stream; the schema of an estimate has a name as near to its own as a stream's can be."""
+        return stream_schema(self._stream(stream, STREAM_KIND, ESTIMATE_KIND).schema)
+
+    def notes(self, estimate: str) -> Mapping[str, str]:
+        """What an estimate was made from and by, as its maker wrote it down."""
+        return estimate_notes(self._stream(estimate, ESTIMATE_KIND).schema)
 
     def rows(self, stream: str) -> int:
         """Number of rows of a stream, readings or raw chunks."""
@@ -144,7 +137,7 @@ class LogReader:
         if not found.ordered:
             yield from self.arrow(stream, channels=channels, t_min_ns=t_min_ns, t_max_ns=t_max_ns).to_batches()
             return
-        for batch in _decoded(found, t_min_ns, t_max_ns):
+        for batch in decoded(found, t_min_ns, t_max_ns):
             yield batch if columns is None else batch.select(columns)
 
     def arrow(
@@ -157,7 +150,7 @@ class LogReader:
     ) -> pa.Table:
         """A stream as an Arrow table without copying (unless a clock was set back between two segments)."""
         found = self._stream(stream)
-        table = pa.Table.from_batches(_decoded(found, t_min_ns, t_max_ns), schema=found.schema)
+        table = pa.Table.from_batches(decoded(found, t_min_ns, t_max_ns), schema=found.schema)
         columns = _columns(found, channels)
         if columns is not None:
             table = table.select(columns)
@@ -209,7 +202,7 @@ class LogReader:
         return heapq.merge(*sources, key=attrgetter("t_ns")) if len(sources) != 1 else sources[0]
 
     def _readings_of(self, stream: str, t_min_ns: int | None, t_max_ns: int | None) -> Iterator[Reading]:
-        self._stream(stream, "stream")
+        self._stream(stream, STREAM_KIND)
         for batch in self.batches(stream, t_min_ns=t_min_ns, t_max_ns=t_max_ns):
             for begin in range(0, batch.num_rows, _READINGS_AT_ONCE):
                 t_ns, t_sensor_ns, *values = (c.to_pylist() for c in batch.slice(begin, _READINGS_AT_ONCE).columns)
@@ -231,62 +224,17 @@ class LogReader:
             return ()
         return tuple(_events(self.arrow(EVENTS_NAME)))
 
-    def _stream(self, name: str, kind: str | None = None) -> _Stream:
-        found = self._streams.get(name)
-        if found is None or (kind is not None and found.kind != kind):
-            known = ", ".join(n for n, s in self._streams.items() if kind in (None, s.kind)) or "none"
+    def _stream(self, name: str, *kinds: str) -> JoinedStream:
+        """The stream, or else the estimate, of that name; of one of `kinds`, if any are named."""
+        found = self._streams.get(name) or self._estimates.get(name.removeprefix(f"{ESTIMATES_FOLDER}/"))
+        if found is None or (kinds and found.kind not in kinds):
+            everything = [*self._streams.items(), *self._estimates.items()]
+            known = ", ".join(n for n, s in everything if not kinds or s.kind in kinds) or "none"
             raise LogError(f"{self.path}: has no stream {name!r}; it has: {known}")
         return found
 
 
-def _missing_segments(segments: Sequence[Segment]) -> Iterator[Loss]:
-    """Segments are numbered from 0 without holes: a hole is a file that somebody took away."""
-    expected = 0
-    end_ns: int | None = None
-    for segment in segments:
-        begin_ns = segment.batches[0].t_first_ns if segment.batches else None
-        if segment.number > expected:
-            bound_s = float("inf") if end_ns is None or begin_ns is None else (begin_ns - end_ns) / 1e9
-            reason = f"{segment.number - expected} segments before {segment.path.name} are missing"
-            yield Loss(0, 0, reason, bound_s, bound_s)
-        expected = segment.number + 1
-        end_ns = segment.batches[-1].t_last_ns if segment.batches else end_ns
-
-
-def _stream_of(segments: Sequence[Segment]) -> _Stream | None:
-    """The segments of one stream joined; `LogError` when they do not belong together."""
-    if not segments:
-        return None
-    first = segments[0].schema
-    for segment in segments[1:]:
-        if not same_columns(first, segment.schema):
-            raise LogError(f"{segment.path}: holds other channels than {segments[0].path.name}: not one stream")
-    batches = [(segment, batch) for segment in segments for batch in segment.batches if batch.rows]
-    batches.sort(key=lambda entry: entry[1].t_first_ns)  # stable: file order where stamps are equal
-    spans = [batch for _, batch in batches]
-    ordered = all(a.t_last_ns <= b.t_first_ns for a, b in pairwise(spans))
-    return _Stream(segment_metadata(first).get("kind", ""), bare_schema(first), tuple(batches), ordered)
-
-
-def _decoded(stream: _Stream, t_min_ns: int | None, t_max_ns: int | None) -> Iterator[pa.RecordBatch]:
-    """Batches that touch the wanted time, cut to it."""
-    for segment, sealed in stream.batches:
-        if t_min_ns is not None and sealed.t_last_ns < t_min_ns:
-            continue
-        if t_max_ns is not None and sealed.t_first_ns >= t_max_ns:
-            continue
-        batch = segment.read(sealed, stream.schema)
-        if (t_min_ns is None or sealed.t_first_ns >= t_min_ns) and (t_max_ns is None or sealed.t_last_ns < t_max_ns):
-            yield batch
-            continue
-        t_ns = batch.column(0).to_numpy()
-        begin = 0 if t_min_ns is None else bisect_left(t_ns, t_min_ns)
-        end = batch.num_rows if t_max_ns is None else bisect_left(t_ns, t_max_ns)
-        if begin < end:
-            yield batch.slice(begin, end - begin)
-
-
-def _columns(stream: _Stream, channels: Sequence[str] | None) -> list[str] | None:
+def _columns(stream: JoinedStream, channels: Sequence[str] | None) -> list[str] | None:
     """Column names to select, or None for all; an unknown channel is a `ValueError` that lists the known."""
     if channels is None:
         return None

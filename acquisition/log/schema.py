@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pyarrow as pa
 
 from hodograph.acquisition.log.framing import SEAL_KEY
@@ -10,16 +12,19 @@ from hodograph.core.channel import EVENTS_NAME, TIME_COLUMNS
 
 FORMAT_VERSION = "1"
 TIME, SENSOR_TIME = TIME_COLUMNS
+STREAM_KIND, ESTIMATE_KIND = "stream", "estimate"
 BATCH_KEY = "batch_s"  # a batch spans at most this
 FSYNC_KEY = "fsync_every_s"  # … and is forced to disk after at most this, or "never"
+ROWS_KEY = "rows"  # of a file that is written whole: how many rows it has
+NOTES_KEY = "notes"  # of an estimate: what it was made from and by, as JSON
 
 
-def arrow_schema(schema: StreamSchema) -> pa.Schema:
+def arrow_schema(schema: StreamSchema, kind: str = STREAM_KIND) -> pa.Schema:
     """`t_ns`, `t_sensor_ns` (nullable), then one column per channel in the stream's dtype."""
     value = pa.float32() if schema.dtype == "float32" else pa.float64()
     fields = [_time_field(), pa.field(SENSOR_TIME, pa.int64(), metadata={"unit": "ns"})]
     fields += [pa.field(c.name, value, nullable=False, metadata=_channel_metadata(c)) for c in schema.channels]
-    return pa.schema(fields, metadata=stream_metadata(schema.name, schema.description, "stream"))
+    return pa.schema(fields, metadata=stream_metadata(schema.name, schema.description, kind))
 
 
 def raw_schema(name: str, description: str) -> pa.Schema:
@@ -74,6 +79,15 @@ def stream_schema(schema: pa.Schema) -> StreamSchema:
     dtype = "float32" if values and values[0].type == pa.float32() else "float64"
     channels = tuple(_channel(field) for field in values)
     return StreamSchema(metadata["stream"], channels, dtype, metadata["description"])  # type: ignore[arg-type]
+
+
+def estimate_notes(schema: pa.Schema) -> dict[str, str]:
+    """The notes of an estimate; none where they are missing or not what they should be."""
+    try:
+        notes = json.loads(segment_metadata(schema).get(NOTES_KEY, "{}"))
+    except (ValueError, RecursionError):
+        return {}
+    return {str(key): str(text) for key, text in notes.items()} if isinstance(notes, dict) else {}
 
 
 def segment_metadata(schema: pa.Schema) -> dict[str, str]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from hodograph.acquisition.log.framing import Sealed, sealed_at, walk
 from hodograph.acquisition.log.loss import Loss
-from hodograph.acquisition.log.schema import BATCH_KEY, FORMAT_VERSION, FSYNC_KEY, segment_metadata
+from hodograph.acquisition.log.schema import BATCH_KEY, FORMAT_VERSION, FSYNC_KEY, ROWS_KEY, segment_metadata
 from hodograph.core import LogError
 
 _SEGMENT = re.compile(r"(?P<stream>[a-z][a-z0-9_]*)\.\d{4,6}\.arrow")
@@ -71,7 +71,11 @@ def open_segment(path: Path, *, verify: bool = False) -> Segment:
 
     A segment that was ended in order is trusted, unless `verify`; of any other every checksum is computed.
     """
-    data = _mapped(path)
+    return segment_from(path, _mapped(path), verify=verify)
+
+
+def segment_from(path: Path, data: pa.Buffer, *, verify: bool) -> Segment:
+    """The segment whose bytes are `data`; `path` is what messages name."""
     view = _bytes_of(data)
     schema, header_bytes = _schema_of(view, path)
     if schema is None:
@@ -133,7 +137,10 @@ def _loss(
             reason = f"{path.name}: the last {size} bytes are a torn or damaged batch"
             gone_s -= 0.0 if closed else batch_s  # the batch that a crash tears counts below
         total += Loss(size, torn, reason, gone_s, gone_s)
-    if not closed:
+    if not closed and ROWS_KEY in metadata:  # written whole: no crash left this, and nothing bounds it
+        reason = f"{path.name}: cut short, {sum(b.rows for b in batches)} of {metadata[ROWS_KEY]} rows are left"
+        total += Loss(0, 0, reason, float("inf"), float("inf"))
+    elif not closed:
         reason = f"{path.name}: never closed (killed, power cut, or still being recorded)"
         total += Loss(0, 0, reason, batch_s, batch_s + unsynced_s)
     return total

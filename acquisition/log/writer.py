@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -13,6 +13,7 @@ from types import TracebackType
 import numpy as np
 import pyarrow as pa
 
+from hodograph.acquisition.log.batches import MAX_BATCH_ROWS, batch_bounds, batch_of
 from hodograph.acquisition.log.events import Event
 from hodograph.acquisition.log.framing import BatchEncoder
 from hodograph.acquisition.log.meta import CLOCK, META_NAME, DamagedMeta, new_meta, read_meta, write_meta
@@ -25,11 +26,10 @@ from hodograph.acquisition.log.schema import (
 )
 from hodograph.acquisition.log.segment import read_segment_schema, segment_number, segments_in
 from hodograph.acquisition.log.segment_file import FsyncPolicy, SegmentFile
-from hodograph.core import NO_SENSOR_TIME_NS, LogError, LogWriteError, Reading, StreamData, StreamSchema
+from hodograph.core import LogError, LogWriteError, Reading, StreamData, StreamSchema
 from hodograph.core.channel import EVENTS_NAME, RAW_SUFFIX
 
-MAX_BATCH_ROWS = 65536  # bounds memory and message size for very fast streams
-MAX_BATCH_BYTES = 8 * 2**20  # the same for raw bytes
+MAX_BATCH_BYTES = 8 * 2**20  # what MAX_BATCH_ROWS is for rows, for raw bytes
 SEGMENT_BYTES = 256 * 2**20
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
@@ -151,8 +151,8 @@ class LogWriter:
         if np.any(np.diff(data.t_ns) < 0):
             raise ValueError(f"{stream}: t_ns runs backwards within the data")
         self._flush(stream)
-        for begin, end in _batch_bounds(data.t_ns, self._batch_ns):
-            self._write(stream, _batch_of(data, pending.schema, begin, end), data.t_ns[begin], data.t_ns[end - 1])
+        for begin, end in batch_bounds(data.t_ns, self._batch_ns):
+            self._write(stream, batch_of(data, pending.schema, begin, end), data.t_ns[begin], data.t_ns[end - 1])
         pending.t_last_ns = int(data.t_ns[-1])
 
     def append_raw(self, name: str, t_ns: int, chunk: bytes) -> None:
@@ -303,27 +303,3 @@ def _int64(value: int, name: str) -> int:
     if not -(2**63) <= number < 2**63:
         raise ValueError(f"{name} is {value}, beyond 64 bits")
     return number
-
-
-def _batch_bounds(t_ns: np.ndarray[tuple[int], np.dtype[np.int64]], batch_ns: int) -> Iterator[tuple[int, int]]:
-    """Row ranges (begin, end) that span less than `batch_ns` and hold at most MAX_BATCH_ROWS."""
-    begin = 0
-    while begin < t_ns.size:
-        end = int(np.searchsorted(t_ns, t_ns[begin] + batch_ns, side="left"))
-        end = min(max(end, begin + 1), begin + MAX_BATCH_ROWS)
-        yield begin, end
-        begin = end
-
-
-def _batch_of(data: StreamData, schema: pa.Schema, begin: int, end: int) -> pa.RecordBatch:
-    """Rows `begin` to `end` as a record batch, without copying columns that have the log's dtype already."""
-    if data.t_sensor_ns is None:
-        t_sensor = pa.nulls(end - begin, pa.int64())
-    else:
-        stamps = data.t_sensor_ns[begin:end]
-        t_sensor = pa.array(stamps, mask=stamps == NO_SENSOR_TIME_NS)
-    value_type = schema.field(2).type
-    dtype = value_type.to_pandas_dtype()
-    arrays = [pa.array(data.t_ns[begin:end]), t_sensor]
-    arrays += [pa.array(np.asarray(c[begin:end], dtype=dtype), type=value_type) for c in data.columns.values()]
-    return pa.record_batch(arrays, schema=schema)

@@ -9,7 +9,8 @@ from itertools import chain, count
 from pathlib import Path
 
 from hodograph.acquisition.log import LogReader
-from hodograph.core import Channel, HodographError, StreamSchema, unit_named
+from hodograph.acquisition.log.estimate_names import ESTIMATES_FOLDER
+from hodograph.core import Channel, HodographError, unit_named
 
 # SI unit: (display unit, what replaces the suffix of the name)
 DISPLAY_UNITS = {
@@ -21,6 +22,8 @@ DISPLAY_UNITS = {
     "Pa": ("bar", "bar"),
     "K": ("degC", "degc"),
 }
+# What sideslip at the centre of gravity, estimated, is called in the files of other tools; the unit stands beside it.
+VSA_NAMES = {"beta_cg_rad": "vsa", "beta_cg_std_rad": "vsa_std", "beta_cg_valid": "vsa_valid"}
 YEAR_2000_NS = 946_684_800 * 10**9  # a clock that says less does not count from 1970
 TIME, UTC, SENSOR_TIME, LOG_TIME = "t_s", "utc", "t_sensor_ns", "t_ns"
 # Columns that a table has beside its channels, in one format or another: `time` is the master of an MDF4 group.
@@ -32,9 +35,9 @@ LONGEST_S = 1e9  # 31 years: no drive lasts longer, and on any clock it fits int
 class ExportOptions:
     """What of a log to write; the default is all of it, in SI, each stream with its own times.
 
-    `channels` are names (`speed_mps`, or `gnss.speed_mps` when several streams have one); `t_min_s` (included) and
-    `t_max_s` (not) count from the log's first row; `rate_hz` puts all streams on one raster; `utc` adds a
-    column with date and time; `on_rows(done, total)` is told about progress.
+    `streams` may name estimates as well; `channels` are names (`speed_mps`, or `gnss.speed_mps` when several streams
+    have one); `t_min_s` (included) and `t_max_s` (not) count from the log's first row; `rate_hz` puts all streams on
+    one raster; `utc` adds a column with date and time; `on_rows(done, total)` is told about progress.
     """
 
     streams: tuple[str, ...] | None = None
@@ -84,9 +87,13 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The chosen columns of one stream; `sensor_time` says whether the sensor's own stamps go along."""
+    """The chosen columns of one stream or estimate; `sensor_time` says whether the sensor's own stamps go along.
+
+    `stream` is what the log calls it; after `name`, which no other part has, files, groups and columns are called.
+    """
 
     stream: str
+    name: str
     columns: tuple[Column, ...]
     description: str = ""
     dtype: str = "float64"
@@ -123,9 +130,8 @@ class Exported:
 def select(log: LogReader, options: ExportOptions) -> Selection:
     """The streams, columns and time limits that `options` mean in `log`; `HodographError` for a name it lacks."""
     names = _chosen_streams(log, options.streams)
-    parts = _chosen_columns([log.schema(name) for name in names], options)
-    span_ns = log.span_ns
-    start_ns = span_ns[0] if span_ns is not None else 0
+    parts = _chosen_columns(log, names, options)
+    start_ns = _start_ns(log)
     if options.utc and start_ns < YEAR_2000_NS:
         raise HodographError(f"{log.path}: its clock ({log.meta.clock}) does not know the date: export without UTC")
     limits = [None if t_s is None else start_ns + round(t_s * 1e9) for t_s in (options.t_min_s, options.t_max_s)]
@@ -152,7 +158,7 @@ def unique_names(parts: Iterable[Part]) -> tuple[Part, ...]:
     """
     parts = tuple(parts)
     counts = Counter(column.name for part in parts for column in part.columns)
-    reserved = RESERVED_NAMES | {f"{part.stream}_{SENSOR_TIME}" for part in parts}
+    reserved = RESERVED_NAMES | {f"{part.name}_{SENSOR_TIME}" for part in parts}
     clashing = {name for name, times in counts.items() if times > 1 or name in reserved}
     taken = set(reserved) | (set(counts) - clashing)
     renamed = []
@@ -160,7 +166,7 @@ def unique_names(parts: Iterable[Part]) -> tuple[Part, ...]:
         columns = []
         for column in part.columns:
             if column.name in clashing:
-                column = replace(column, name=_free_name(column, part.stream, taken))
+                column = replace(column, name=_free_name(column, part.name, taken))
                 taken.add(column.name)
             columns.append(column)
         renamed.append(replace(part, columns=tuple(columns)))
@@ -173,32 +179,60 @@ def _free_name(column: Column, stream: str, taken: Container[str]) -> str:
     return next(name for name in (candidate + column.ending for candidate in candidates) if name not in taken)
 
 
+def _start_ns(log: LogReader) -> int:
+    """The first reading; in a log that has lost all of them, the first estimate."""
+    if log.span_ns is not None:
+        return log.span_ns[0]
+    begins = [int(log.numpy(name).t_ns[0]) for name in log.estimates if log.rows(name)]
+    return min(begins, default=0)
+
+
 def _chosen_streams(log: LogReader, wanted: Sequence[str] | None) -> tuple[str, ...]:
-    if wanted is None:
-        wanted = log.streams
-    for name in wanted:
-        if name not in log.streams:
-            raise HodographError(f"{log.path}: no stream {name!r}; it has {', '.join(log.streams) or 'none'}")
-    if not wanted:
+    known = {name: name for name in (*log.streams, *log.estimates)}
+    if not known:
         raise HodographError(f"{log.path}: nothing to export, the log has no streams")
-    return tuple(dict.fromkeys(wanted))
+    full = {f"{ESTIMATES_FOLDER}/{name}": name for name in log.estimates} | known
+    for name in wanted or ():
+        if name not in full:
+            raise HodographError(f"{log.path}: no stream {name!r}; it has {', '.join(known)}")
+    return tuple(known if wanted is None else dict.fromkeys(full[name] for name in wanted))
 
 
-def _chosen_columns(schemas: Sequence[StreamSchema], options: ExportOptions) -> list[Part]:
+def _chosen_columns(log: LogReader, names: Sequence[str], options: ExportOptions) -> list[Part]:
     wanted = options.channels
-    known = {name for schema in schemas for c in schema.channels for name in (c.name, f"{schema.name}.{c.name}")}
+    known: set[str] = set()
+    parts = []
+    for stream, name in _part_names(log, names).items():
+        schema, is_estimate = log.schema(stream), stream in log.estimates
+        chosen = []
+        for channel in schema.channels:
+            called = {channel.name, VSA_NAMES.get(channel.name, channel.name) if is_estimate else channel.name}
+            called |= {f"{stream}.{one}" for one in called}
+            known |= called
+            if wanted is None or called.intersection(wanted):
+                chosen.append(_column(channel, is_estimate=is_estimate, display_units=options.display_units))
+        if chosen:
+            sensor_time = wanted is None and not is_estimate
+            parts.append(Part(stream, name, tuple(chosen), schema.description, schema.dtype, sensor_time))
     missing = [name for name in wanted or () if name not in known]
     if missing:
-        listed = "; ".join(f"{schema.name}: {', '.join(schema.names)}" for schema in schemas)
+        listed = "; ".join(f"{name}: {', '.join(log.schema(name).names)}" for name in names)
         raise HodographError(f"no channel {missing[0]!r} in the chosen streams ({listed})")
-    parts = []
-    for schema in schemas:
-        chosen = [
-            channel
-            for channel in schema.channels
-            if wanted is None or channel.name in wanted or f"{schema.name}.{channel.name}" in wanted
-        ]
-        columns = tuple(display_column(c) if options.display_units else Column(c, c.name, c.unit) for c in chosen)
-        if columns:
-            parts.append(Part(schema.name, columns, schema.description, schema.dtype, wanted is None))
     return parts
+
+
+def _part_names(log: LogReader, streams: Sequence[str]) -> dict[str, str]:
+    """What each part is called: streams as they are, estimates as a stream would be, and no two alike."""
+    names = {stream: stream for stream in streams if stream not in log.estimates}
+    for stream in streams:
+        if stream in log.estimates:
+            stem = log.schema(stream).name
+            candidates = chain([stem, f"{stem}_estimate"], (f"{stem}_estimate_{number}" for number in count(2)))
+            names[stream] = next(name for name in candidates if name not in names.values())
+    return {stream: names[stream] for stream in streams}
+
+
+def _column(channel: Channel, *, is_estimate: bool, display_units: bool) -> Column:
+    column = display_column(channel) if display_units else Column(channel, channel.name, channel.unit)
+    renamed = is_estimate and channel.name in VSA_NAMES
+    return replace(column, name=VSA_NAMES[channel.name]) if renamed else column

@@ -1,8 +1,9 @@
 """All streams on one raster of time, for tools that want one table.
 
 Between two rows values are interpolated linearly, angles that wrap (the whole column within one turn) the short way
-round, plain numbers (quality, counts) keep the last value. Where a stream has a gap it has no value: nothing is
-interpolated across more than a few of its steps.
+round, plain numbers (quality, counts) keep the last value. A flag (`…_valid`) stands beside interpolated values, so
+between two rows it is the lower of theirs. Where a stream has a gap it has no value: nothing is interpolated across
+more than a few of its steps.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ ROWS_PER_BLOCK = 20_000
 TURN_RAD = 2 * math.pi
 TURN_SLACK_RAD = 1e-6  # π as a float32, or from text with six decimals, may lie that far outside
 BRIDGED_STEPS = 3.0  # a pause of more than so many long (90th percentile) steps is a gap
+FLAG_SUFFIX = "_valid"
 Times = NDArray[np.int64]
 
 
@@ -93,13 +95,17 @@ def _resampled(
     since_ns = grid_ns - t_ns[left]
     step_ns = t_ns[after] - t_ns[left]
     begun = right > 0
-    if channel.unit == "1":
+    is_flag = channel.unit == "1" and channel.name.endswith(FLAG_SUFFIX)
+    if channel.unit == "1" and not is_flag:
         held = begun & (since_ns <= bridge_ns)
         out[held] = values[left[held]]
         return out
     exact = begun & (since_ns == 0)
     between = begun & ~exact & (step_ns > 0) & (step_ns <= bridge_ns)
     out[exact] = values[left[exact]]
+    if is_flag:
+        out[between] = np.minimum(values[left[between]], values[after[between]])
+        return out
     share = since_ns[between] / step_ns[between]
     out[between] = _between(values[left[between]], values[after[between]], share, turn_from_rad)
     return out

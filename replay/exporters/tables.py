@@ -45,7 +45,7 @@ class ExportTable:
 
 
 def export_tables(log: LogReader, options: ExportOptions, *, together: bool = False) -> tuple[list[ExportTable], int]:
-    """(tables, start_ns): one table per stream, or one in all when a rate is given.
+    """(tables, start_ns): one table per stream or estimate, or one in all when a rate is given.
 
     Column names are unique within a table, and `together` over all tables (for a file that holds them all).
     """
@@ -85,7 +85,7 @@ def _stream_table(
             yield _batch(schema, part.columns, table[LOG_TIME].to_numpy(), arrays, stamps, selection.start_ns)
             progress.add(table.num_rows)
 
-    return ExportTable(part.stream, (part.stream,), schema, batches, part.description)
+    return ExportTable(part.name, (part.stream,), schema, batches, part.description)
 
 
 def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
