@@ -14,7 +14,7 @@ Everything fixed is in one array `blob`, what moves from sample to sample in one
 from __future__ import annotations
 
 from math import exp, inf, log
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from hodograph.numerics.compiling import inner, merged, njit
 from hodograph.numerics.verdicts import INVALID, USED
 from hodograph.observers.filter import Filter
 from hodograph.observers.loop import NOTED, Core, Events, Output, loop
-from hodograph.observers.memory import Room
+from hodograph.observers.memory import Room, size_of
 from hodograph.observers.sideslip.channels import ACC_Y, BETA, GYRO_Z, V_X
 from hodograph.observers.sideslip.senses import (
     IMPOSSIBLE,
@@ -172,10 +172,10 @@ def make_network_arrays(network: VsaNetwork, weights: Array, lever_m: tuple[floa
 
 def make_network(arrays: NetworkArrays) -> Filter:
     """The network for the loop."""
-    kept = arrays[: arrays._fields.index("blob")]
+    kept: tuple[Any, ...] = arrays[: arrays._fields.index("blob")]
     return Filter(
         arrays, run_network, x=arrays.x, P=arrays.P, F=np.zeros((1, 1)), counts=arrays.counts,
-        vital=sum(part.size for part in kept), traced=False, trust=arrays.trust,
+        vital=size_of(kept), traced=False, trust=arrays.trust,
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from hodograph.ann import kernels
 from hodograph.ann.tansig import TansigNet
 from hodograph.core import Array, ModelError
+from hodograph.core.display import spanned
 from hodograph.observers.memory import Room
 from hodograph.observers.sideslip.channels import CHANNELS, ROWS, V_MIN_MPS
 
@@ -74,13 +75,17 @@ class Domain:
     memory_s: float = 5.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class VsaEstimate:
-    """β and its 1-sigma in rad (n,), and whether it may be used (n,)."""
+    """At `t_ns` (n,): β and its 1-sigma in rad (n,), and whether it may be used (n,)."""
 
+    t_ns: NDArray[np.int64]
     beta_rad: Array
     std_rad: Array
     valid: NDArray[np.bool_]
+
+    def __repr__(self) -> str:
+        return f"VsaEstimate({spanned(self.t_ns)}, {float(np.mean(self.valid)):.0%} valid)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +116,8 @@ class VsaNetwork:
     def run(self, t_s: Array, inputs: Array) -> VsaEstimate:
         """Sample by sample, as training wants it: t_s (n,) s, inputs (n, 5) as CHANNELS, NaN = not there."""
         answers = _listened(self, t_s, inputs)[0]
-        return VsaEstimate(answers[:, kernels.SAID], answers[:, kernels.STD], answers[:, kernels.VALID] > 0)
+        t_ns = np.round(np.asarray(t_s) * 1e9).astype(np.int64)
+        return VsaEstimate(t_ns, answers[:, kernels.SAID], answers[:, kernels.STD], answers[:, kernels.VALID] > 0)
 
     def stream(self) -> VsaStream:
         """The network, one sample at a time, for who has a loop of their own; an observer of it: `ann.observer`."""

@@ -87,7 +87,7 @@ def estimate_drive(model: VsaModel, drive: SideslipDrive) -> VsaEstimate:
 
 def said_of(run: SideslipRun) -> VsaEstimate:
     """What a run says of sideslip."""
-    return VsaEstimate(run["beta_cg_rad"], run.std_of("beta_cg_rad"), run.valid)
+    return VsaEstimate(run.t_ns, run["beta_cg_rad"], run.std_of("beta_cg_rad"), run.valid)
 
 
 def warm_up() -> None:

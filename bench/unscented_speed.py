@@ -127,7 +127,12 @@ def run_swing(a: SwingArrays, core: Core, events: Events, out: Output, until: in
 def make_swing(x0: Array, P0: Array, rows: int, alpha: float, room: Room) -> Filter:
     """The filter at a start."""
     size = len(x0)
-    x, P, L, counts = room.array(x0), room.array(P0), room.array(np.linalg.cholesky(P0).astype(np.float64)), room.zeros(8)
+    x, P, L, counts = (
+        room.array(x0),
+        room.array(P0),
+        room.array(np.linalg.cholesky(P0).astype(np.float64)),
+        room.zeros(8),
+    )
     arrays = SwingArrays(
         x=x, P=P, L=L, counts=counts, weights=Ukf(Steps.EULER, alpha=alpha).weights(size),
         points=make_points(size, rows), innovation=np.zeros(rows), innovation_var=np.zeros(rows),

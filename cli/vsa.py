@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from hodograph.ann.model import VsaModel
+    from hodograph.ann.network import VsaEstimate
+    from hodograph.observers.sideslip.drive import SideslipDrive
     from hodograph.observers.sideslip.vehicle import SideslipVehicle
-    from hodograph.replay.vsa_drive import VsaDrive
-    from hodograph.replay.vsa_model import VsaModel
+    from hodograph.sensors.mounting import Mount
 
 app = typer.Typer(
     name="vsa",
@@ -34,6 +36,15 @@ Vehicle = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else.")]
 Seed = Annotated[int, typer.Option(help="Seed of the random starts.")]
+Mounts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--mount",
+        help="STREAM=ROLL,PITCH,YAW,X,Y,Z: how its sensor is turned against the body (deg) and where it sits from the "
+        "centre of gravity (m; forward, left, up). STREAM=body: its axes are the body's. May be repeated.",
+        show_default=False,
+    ),
+]
 Plot = Annotated[Path | None, typer.Option("--plot", help="Write PNGs there: NAME.png and NAME-residuals.png.")]
 
 
@@ -46,6 +57,7 @@ def train_(
     vehicle: Vehicle = None,
     t_min: TMin = None,
     t_max: TMax = None,
+    mount: Mounts = None,
     seed: Seed = 0,
     filter_hz: Annotated[
         float | None, typer.Option(help="static: cut-off of the causal input filter; 0 = raw inputs.", min=0.0)
@@ -56,7 +68,14 @@ def train_(
 
     Example: hodograph vsa train monday.drive --kind memory -o my-car.npz
     """
-    _train(data, out, kind, mapping, vehicle, t_min, t_max, seed, filter_hz, as_json=json)
+    from hodograph.ann.model import VsaKind
+
+    if kind not in VsaKind.__members__.values():
+        raise typer.BadParameter(f"{kind!r}, want one of {', '.join(VsaKind)}", param_hint="--kind")
+    if filter_hz is not None and kind != "static":
+        raise typer.BadParameter("is for --kind static only", param_hint="--filter-hz")
+    drives = _drives(data, mapping, mount, t_min, t_max)
+    _train(drives, out, kind, vehicle, seed, filter_hz, as_json=json)
 
 
 @app.command()
@@ -67,13 +86,14 @@ def identify(
     vehicle: Vehicle = None,
     t_min: TMin = None,
     t_max: TMax = None,
+    mount: Mounts = None,
     json: Json = False,
 ) -> None:
     """Tyres and inertia for the filter, with confidence limits; the same as train --kind ekf. Needs no reference.
 
     Example: hodograph vsa identify monday.drive --vehicle my-car.toml -o my-car.json
     """
-    _train(data, out, "ekf", mapping, vehicle, t_min, t_max, 0, None, as_json=json)
+    _train(_drives(data, mapping, mount, t_min, t_max), out, "ekf", vehicle, 0, None, as_json=json)
 
 
 @app.command()
@@ -83,21 +103,28 @@ def run(
     mapping: Mapping_ = None,
     t_min: TMin = None,
     t_max: TMax = None,
+    mount: Mounts = None,
+    name: Annotated[
+        str | None,
+        typer.Option(help="Name of the estimates in a log; else vsa_ and the model's.", show_default=False),
+    ] = None,
     out: Annotated[Path | None, typer.Option("-o", "--out", help="CSV to write: t_s, vsa, vsa_std, vsa_valid.")] = None,
     plot: Plot = None,
     json: Json = False,
 ) -> None:
-    """Estimate the sideslip of a drive; a log gets estimates/vsa_KIND.arrow.
+    """Estimate the sideslip of a drive; a log gets estimates/vsa_MODEL.arrow.
 
     Example: hodograph vsa run my-car.npz tuesday.drive -o tuesday-vsa.csv --plot tuesday.png
     """
+    from hodograph.acquisition.log.estimates import estimate_name
     from hodograph.cli.console import print_json, stdout
     from hodograph.replay.vsa_output import write_csv, write_into_log
 
-    trained, drive, estimate = _estimated(model, log, mapping, t_min, t_max)
+    trained, drive, estimate = _estimated(model, log, mapping, mount, t_min, t_max)
     written = []
     if log.is_dir() and mapping is None:
-        written.append(write_into_log(log, drive, estimate, str(trained.kind)))
+        notes = {"model": model.name, "kind": str(trained.kind)}
+        written.append(write_into_log(log, name or estimate_name(f"vsa_{model.stem}"), estimate, notes))
     if out is not None:
         written.append(write_csv(out, drive, estimate))
     written += _plots(plot, drive, estimate, f"{trained.kind} on {drive.name}")
@@ -117,6 +144,7 @@ def eval_(
     mapping: Mapping_ = None,
     t_min: TMin = None,
     t_max: TMax = None,
+    mount: Mounts = None,
     plot: Plot = None,
     json: Json = False,
 ) -> None:
@@ -127,7 +155,7 @@ def eval_(
     from hodograph.cli.console import print_json
     from hodograph.replay.vsa_score import score
 
-    trained, drive, estimate = _estimated(model, data, mapping, t_min, t_max)
+    trained, drive, estimate = _estimated(model, data, mapping, mount, t_min, t_max)
     result = score(drive, estimate)
     written = _plots(plot, drive, estimate, f"{trained.kind} on {drive.name}")
     if json:
@@ -138,30 +166,22 @@ def eval_(
 
 
 def _train(
-    data: list[Path],
+    drives: list[SideslipDrive],
     out: Path,
     kind: str,
-    mapping: Path | None,
     vehicle: Path | None,
-    t_min: float | None,
-    t_max: float | None,
     seed: int,
     filter_hz: float | None,
     *,
     as_json: bool,
 ) -> None:
+    from hodograph.ann.model import VsaKind
     from hodograph.ann.network import MemorySpec
     from hodograph.ann.training import RECIPES, Recipe
     from hodograph.cli.console import print_json, progress, stdout, warn
-    from hodograph.replay.vsa_drive import check_trainable, read_drive
-    from hodograph.replay.vsa_model import VsaKind
+    from hodograph.replay.vsa_drive import check_trainable
     from hodograph.replay.vsa_training import train_model
 
-    if kind not in VsaKind.__members__.values():
-        raise typer.BadParameter(f"{kind!r}, want one of {', '.join(VsaKind)}", param_hint="--kind")
-    if filter_hz is not None and kind != "static":
-        raise typer.BadParameter("is for --kind static only", param_hint="--filter-hz")
-    drives = [read_drive(path, mapping).between(t_min, t_max) for path in data]
     for drive in drives:
         check_trainable(drive, needs_reference=kind != "ekf")
     car = _vehicle(vehicle, drives)
@@ -199,7 +219,7 @@ def _summary(trained: VsaModel, out: Path) -> dict[str, Any]:
     return {"model": str(out), "kind": str(trained.kind), "trained_on": trained.trained_on, "parameters": parameters}
 
 
-def _vehicle(path: Path | None, drives: list[VsaDrive]) -> SideslipVehicle | None:
+def _vehicle(path: Path | None, drives: list[SideslipDrive]) -> SideslipVehicle | None:
     """The vehicle named (a file, or a shipped one), or the one that came with the first drive that has one."""
     from hodograph.observers.sideslip.vehicle import sideslip_vehicle, sideslip_vehicle_from_text
     from hodograph.vehicles.file import read_vehicle_file
@@ -213,18 +233,57 @@ def _vehicle(path: Path | None, drives: list[VsaDrive]) -> SideslipVehicle | Non
 
 
 def _estimated(
-    model: Path, data: Path, mapping: Path | None, t_min: float | None, t_max: float | None
-) -> tuple[VsaModel, VsaDrive, Any]:
-    from hodograph.replay.vsa_drive import check_plausible, read_drive
-    from hodograph.replay.vsa_model import read_model
+    model: Path, data: Path, mapping: Path | None, mounts: list[str] | None, t_min: float | None, t_max: float | None
+) -> tuple[VsaModel, SideslipDrive, VsaEstimate]:
+    from hodograph.ann.model import read_model
+    from hodograph.ann.observer import estimate_drive
+    from hodograph.replay.vsa_drive import check_plausible
 
     trained = read_model(model)
-    drive = read_drive(data, mapping).between(t_min, t_max)
+    (drive,) = _drives([data], mapping, mounts, t_min, t_max)
     check_plausible(drive)
-    return trained, drive, trained.run(drive.t_s, drive.inputs)
+    return trained, drive, estimate_drive(trained, drive)
 
 
-def _plots(path: Path | None, drive: VsaDrive, estimate: Any, title: str) -> list[Path]:
+def _drives(
+    paths: list[Path], mapping: Path | None, mounts: list[str] | None, t_min: float | None, t_max: float | None
+) -> list[SideslipDrive]:
+    """The drives, cut; channels whose axes nobody stated are asked about once."""
+    from hodograph.cli.console import warn
+    from hodograph.replay.vsa_drive import read_drive_and_frames
+
+    read = [read_drive_and_frames(path, mapping, _mounts(mounts)) for path in paths]
+    unstated = sorted({name for one in read for name in one.unstated})
+    if unstated:
+        stream = unstated[0].partition(".")[0]
+        warn(
+            f"in whose axes are {', '.join(unstated)}? Nobody says, so they are taken for the body's at the centre of "
+            f'gravity. If so, say frame = "body" in the mapping or --mount {stream}=body; if not, '
+            f"--mount {stream}=ROLL,PITCH,YAW,X,Y,Z (deg, m)"
+        )
+    return [one.drive.between(t_min, t_max) for one in read]
+
+
+def _mounts(texts: list[str] | None) -> dict[str, Mount]:
+    """Mounts by stream, as the options say them."""
+    from hodograph.sensors.mounting import Mount
+
+    mounts = {}
+    for text in texts or ():
+        stream, _, how = text.partition("=")
+        try:
+            numbers = [float(part) for part in how.split(",")] if how != "body" else [0.0] * 6
+            if not stream or len(numbers) != 6:
+                raise ValueError("want six numbers")
+            roll, pitch, yaw, x, y, z = numbers
+            mounts[stream] = Mount((roll, pitch, yaw), (x, y, z))
+        except ValueError as error:
+            hint = "want STREAM=body or STREAM=ROLL,PITCH,YAW,X,Y,Z in deg and m"
+            raise typer.BadParameter(f"{text!r}: {error}; {hint}", param_hint="--mount") from error
+    return mounts
+
+
+def _plots(path: Path | None, drive: SideslipDrive, estimate: Any, title: str) -> list[Path]:
     if path is None:
         return []
     from hodograph.replay.vsa_plot import plot_estimate, plot_residuals
@@ -238,7 +297,7 @@ def _plots(path: Path | None, drive: VsaDrive, estimate: Any, title: str) -> lis
     return written
 
 
-def _print_score(trained: VsaModel, drive: VsaDrive, estimate: Any, written: list[Path]) -> None:
+def _print_score(trained: VsaModel, drive: SideslipDrive, estimate: Any, written: list[Path]) -> None:
     from hodograph.cli.console import stdout
     from hodograph.replay.vsa_score import by_acc_y, by_speed, score
 

@@ -21,12 +21,14 @@ FIRST = 2
 @cache
 def _jobs() -> dict[str, Callable[[], object]]:
     from hodograph.ann.network import warm_up as warm_up_networks
+    from hodograph.ann.observer import warm_up as warm_up_models
     from hodograph.multibody.warm_up import warm_up_jobs
-    from hodograph.observers.sideslip.filter import warm_up as warm_up_sideslip
+    from hodograph.observers.sideslip.observer import warm_up as warm_up_sideslip
     from hodograph.observers.warm_up import warm_up_jobs as observer_jobs
 
     jobs = {**dict(warm_up_jobs()), **dict(observer_jobs())}
-    return jobs | {"sideslip filter": warm_up_sideslip, "sideslip networks": warm_up_networks}
+    sideslip = {"sideslip filter": warm_up_sideslip, "sideslip networks": warm_up_networks}
+    return jobs | sideslip | {"sideslip models": warm_up_models}
 
 
 def _compile(name: str) -> str:

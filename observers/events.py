@@ -49,8 +49,7 @@ def events_of_columns(columns: Sequence[Column]) -> Events:
 
 
 def _said(values: Array) -> NDArray[np.bool_]:
-    some: NDArray[np.bool_] = np.isfinite(values).any(axis=1)
-    return some
+    return np.asarray(np.isfinite(values).any(axis=1), dtype=np.bool_)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

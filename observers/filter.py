@@ -19,8 +19,8 @@ class Filter:
     """What a family makes: the tuple of arrays its functions work on, and the compiled entry run(f, core, events, …).
 
     `x`, `P`, `F`, `counts` are the arrays the loop needs; `vital` is how much of the memory, from its beginning, must
-    be finite. `traced`: F belongs to the last prediction, so a smoother can go back over it. `trust` (1,) is 0 while the
-    filter itself says that its estimate is not to be used; it lies in the memory, too, unless it never changes.
+    be finite. `traced`: F belongs to the last prediction, so a smoother can go back over it. `trust` (1,) is 0 while
+    the filter itself says that its estimate is not to be used; it lies in the memory, too, unless it never changes.
     """
 
     arrays: Any

@@ -77,7 +77,7 @@ class Limits(NamedTuple):
 
 
 class Core(NamedTuple):
-    """What the loop itself reads and writes of a filter; all but `before`, `ring` and the start's are views into memory."""
+    """What the loop reads and writes of a filter; all but `before`, `ring` and the start's are views into memory."""
 
     memory: Array  # (M,) all that is known at a node
     vital: Array  # the part of it that must be finite

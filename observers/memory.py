@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from hodograph.core.frames import Array
@@ -49,3 +51,8 @@ class Room:
     def memory(self) -> Array:
         """The block as far as it was handed out."""
         return self._block[: self._used]
+
+
+def size_of(arrays: Iterable[Array]) -> int:
+    """How many numbers they have together."""
+    return sum(int(array.size) for array in arrays)

@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
+from hodograph.acquisition.log.estimates import write_estimates
 from hodograph.ann.network import VsaEstimate
-from hodograph.core import LogWriteError
-from hodograph.replay.vsa_drive import VsaDrive
+from hodograph.core import Channel, Frame, LogWriteError, StreamData, StreamSchema
+from hodograph.observers.sideslip.drive import SideslipDrive
 
 REFERENCE_POINT = "centre of gravity; ISO 8855, positive when moving left of the nose"
+SCHEMA = StreamSchema(
+    "vsa",
+    (
+        Channel("beta_cg_rad", "rad", Frame.BODY, description=REFERENCE_POINT),
+        Channel("beta_cg_std_rad", "rad", description="1-sigma"),
+        Channel("beta_cg_valid", "1", description="0: not to be used"),
+    ),
+)
 
 
-def write_into_log(log: Path, drive: VsaDrive, estimate: VsaEstimate, kind: str) -> Path:
-    """`estimates/vsa_KIND.arrow` of the log: t_ns, vsa, vsa_std (rad), vsa_valid (0 or 1)."""
-    path = log / "estimates" / f"vsa_{kind}.arrow"
-    fields = [
-        pa.field("t_ns", pa.int64(), metadata={"unit": "ns"}),
-        pa.field("vsa", pa.float64(), metadata={"unit": "rad", "description": REFERENCE_POINT}),
-        pa.field("vsa_std", pa.float64(), metadata={"unit": "rad"}),
-        pa.field("vsa_valid", pa.uint8(), metadata={"unit": "1"}),
-    ]
-    valid = estimate.valid.astype(np.uint8)
-    table = pa.table([drive.t_ns, estimate.beta_rad, estimate.std_rad, valid], schema=pa.schema(fields))
-    try:
-        path.parent.mkdir(exist_ok=True)
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema) as writer:
-            writer.write_table(table)
-    except OSError as error:
-        raise LogWriteError(f"{path}: cannot be written: {error.strerror}") from error
-    return path
+def write_into_log(log: Path, name: str, estimate: VsaEstimate, notes: Mapping[str, str]) -> Path:
+    """`estimates/<name>.arrow` of the log: a row per node at which the drive has a yaw rate."""
+    t_ns, rows = np.unique(estimate.t_ns, return_index=True)
+    columns = {
+        "beta_cg_rad": estimate.beta_rad[rows],
+        "beta_cg_std_rad": estimate.std_rad[rows],
+        "beta_cg_valid": estimate.valid[rows].astype(np.float64),
+    }
+    return write_estimates(log, name, StreamData(SCHEMA, t_ns, columns), notes=notes)
 
 
-def write_csv(path: Path, drive: VsaDrive, estimate: VsaEstimate) -> Path:
+def write_csv(path: Path, drive: SideslipDrive, estimate: VsaEstimate) -> Path:
     """A row of names, a row of units, then t_s, vsa and vsa_std in deg, vsa_valid."""
     columns = [drive.t_s, np.degrees(estimate.beta_rad), np.degrees(estimate.std_rad), estimate.valid.astype(float)]
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hodograph.core import Array
+from hodograph.numerics.compiling import njit
 from hodograph.observers.sideslip.parameters import (
     ACC_0,
     FORCE_F,
@@ -17,7 +18,6 @@ from hodograph.observers.sideslip.parameters import (
     SideslipParameters,
 )
 from hodograph.observers.sideslip.single_track import Inputs, fill_noise, predict_state
-from hodograph.numerics.compiling import njit
 
 STEP_S = 0.01
 

@@ -12,9 +12,9 @@ from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.core.layout import StateLayout
 from hodograph.multibody.forces.columns import ROAD_HEIGHT, TYRE_FRICTION
+from hodograph.multibody.forces.loads import CoordinateSpring
 from hodograph.multibody.model.algebra import Affine, Place
 from hodograph.multibody.model.build import Model, build
-from hodograph.multibody.forces.loads import CoordinateSpring
 from hodograph.observers.on_mechanism import plant as kernels
 from hodograph.sensors.on_mechanism import body_direction
 

@@ -18,7 +18,7 @@ from hodograph.numerics.dense import finite, innovation_var, joseph_row, propaga
 from hodograph.numerics.verdicts import GATED, INVALID, USED
 from hodograph.observers.filter import Filter
 from hodograph.observers.loop import LOST, NOTED, Core, Events, Output, loop
-from hodograph.observers.memory import Room
+from hodograph.observers.memory import Room, size_of
 from hodograph.observers.on_mechanism.counts import GATED_ROWS, LAST_NIS, LOG_LIKELIHOOD, NIS_ROWS, NIS_SUM
 from hodograph.observers.sideslip.channels import ACC_X, ACC_Y, BETA, GYRO_Z, STALE_S, STEER, V_X
 from hodograph.observers.sideslip.parameters import (
@@ -113,7 +113,8 @@ def make_arrays(
     """The filter before anything was heard. Its senses come last in the room: of them not all is finite."""
     p, n = parameters.numbers, STATES
     x, P = np.zeros(n), np.zeros((n, n))
-    start_state.py_func(p, 20.0, 0.0, 0.0, x, P)  # a P to begin anew with
+    plain: Any = getattr(start_state, "py_func", start_state)
+    plain(p, 20.0, 0.0, 0.0, x, P)  # a P to begin anew with
     told_P = np.diag(np.append(np.diag(P), 1.0))
     return SideslipArrays(
         x=room.array(x), P=room.array(P), x_before=room.array(x), P_before=room.array(P), rate=room.zeros(n),
@@ -126,10 +127,10 @@ def make_arrays(
 
 def make_sideslip(arrays: SideslipArrays) -> Filter:
     """The filter for the loop."""
-    kept = arrays[: arrays._fields.index("p")]
+    kept: tuple[Any, ...] = arrays[: arrays._fields.index("p")]
     return Filter(
         arrays, run_sideslip, x=arrays.told, P=arrays.told_P, F=np.zeros((len(LAYOUT), len(LAYOUT))),
-        counts=arrays.counts, vital=sum(part.size for part in kept), traced=False, trust=arrays.trust,
+        counts=arrays.counts, vital=size_of(kept), traced=False, trust=arrays.trust,
     )  # fmt: skip
 
 

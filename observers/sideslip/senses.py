@@ -135,7 +135,8 @@ def without_spike(s: Senses, steer_rad: float, t_s: float) -> float:
         s.spikes[0] = 0.0
         return steer_rad
     s.spikes[0] += 1.0
-    return s.held[STEER]
+    before: float = s.held[STEER]
+    return before
 
 
 @inner

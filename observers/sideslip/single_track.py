@@ -94,7 +94,8 @@ def predict_state(p: Any, x: Array, u: Inputs, dt: float, f: Array, F: Array) ->
 def yaw_acceleration(p: Any, x: Array, cos_delta: float) -> float:
     """r' of the state."""
     front: float = p.cg_to_front_m * x[FORCE_F] * cos_delta
-    return (front - p.cg_to_rear_m * x[FORCE_R]) / p.yaw_inertia_kgm2
+    moment: float = front - p.cg_to_rear_m * x[FORCE_R]
+    return moment / float(p.yaw_inertia_kgm2)
 
 
 @inner
