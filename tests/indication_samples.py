@@ -54,20 +54,23 @@ def run_linkage(mechanism: str, sensors: str, observer: str, rate_hz: int, *, as
 
 def run_sideslip_filter(t_s: Array, inputs: Array) -> tuple[dict[str, Array], dict[str, Array]]:
     """States and 1-sigmas by name of the sideslip filter with its default car; β is one of them."""
-    from hodograph.observers.sideslip.filter import run_sideslip
+    from hodograph.observers.sideslip.drive import SideslipDrive
+    from hodograph.observers.sideslip.observer import engine_for, run_drive
     from hodograph.observers.sideslip.parameters import SideslipParameters
 
-    run = run_sideslip(t_s, inputs, SideslipParameters())
-    names = run.layout.names
-    states = {"beta_rad": run.beta_rad, **dict(zip(names, run.states.T, strict=True))}
-    return states, {"beta_rad": run.beta_std_rad, **dict(zip(names, run.stds.T, strict=True))}
+    drive = SideslipDrive.sampled("indication", t_s, inputs)
+    run = run_drive(engine_for(SideslipParameters(), drive), drive)
+    names = {"beta_rad": "beta_cg_rad", **{name: name for name in run.layout.names if name != "beta_cg_rad"}}
+    return {name: run[row] for name, row in names.items()}, {name: run.std_of(row) for name, row in names.items()}
 
 
 def run_model(path: Path, t_s: Array, inputs: Array) -> tuple[Array, Array, Array]:
     """β, its 1-sigma and whether it is valid (0 or 1), of a model file."""
-    from hodograph.replay.vsa_model import read_model
+    from hodograph.ann.model import read_model
+    from hodograph.ann.observer import estimate_drive
+    from hodograph.observers.sideslip.drive import SideslipDrive
 
-    said = read_model(path).run(t_s, inputs)
+    said = estimate_drive(read_model(path), SideslipDrive.sampled(path.name, t_s, inputs))
     return said.beta_rad, said.std_rad, said.valid.astype(np.float64)
 
 

@@ -18,6 +18,7 @@ from hodograph.observers.sideslip.parameters import (
     SideslipParameters,
 )
 from hodograph.observers.sideslip.single_track import Inputs, fill_noise, predict_state
+from hodograph.observers.sideslip.tyres import AxleTyre, wheel_force
 
 STEP_S = 0.01
 
@@ -73,3 +74,9 @@ def simulated(
         r = x[YAW_RATE] + loud * p.yaw_rate_meas_std_radps * rng.normal()
         inputs[k] = v_x[k], steer[k], a_y, a_x[k], r
     return t_s, states, inputs
+
+
+@njit
+def wheel(alpha: float, load_n: float, fx_n: float, tyre: AxleTyre) -> tuple[float, float, float]:
+    """`wheel_force`, callable from Python."""
+    return wheel_force(alpha, load_n, fx_n, tyre)

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from sideslip_samples import simulated
 
-from hodograph.ann import kernels
 from hodograph.ann.network import MemorySpec, VsaNetwork, network_from_bytes
-from hodograph.ann.training import RECIPES, Recipe, TrainingDrive, train
+from hodograph.ann.training import RECIPES, Recipe, train
 from hodograph.core import Array, ModelError
+from hodograph.observers.sideslip.drive import SideslipDrive
 from hodograph.observers.sideslip.parameters import SideslipParameters
 
 CAR = SideslipParameters(acc_y_meas_std_mps2=0.5)
@@ -22,9 +22,9 @@ QUICK = Recipe(
 )
 
 
-def drive(seed: int, car: SideslipParameters = CAR, seconds: float = 60.0) -> TrainingDrive:
+def drive(seed: int, car: SideslipParameters = CAR, seconds: float = 60.0) -> SideslipDrive:
     t_s, states, inputs = simulated(car, seconds=seconds, seed=seed)
-    return TrainingDrive(t_s, inputs, np.arctan2(states[:, 0], inputs[:, 0]))
+    return SideslipDrive.sampled(f"drive {seed}", t_s, inputs, np.arctan2(states[:, 0], inputs[:, 0]))
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +149,7 @@ def test_rubbish_is_refused(network: VsaNetwork) -> None:
 
 def test_tansig_of_the_kernel() -> None:
     x = np.linspace(-12, 12, 4001)
-    np.testing.assert_allclose([kernels.tansig(v) for v in x], np.tanh(x), atol=1e-6)
+    np.testing.assert_allclose([tansig(v) for v in x], np.tanh(x), atol=1e-6)
 
 
 def test_recipes_are_what_they_say() -> None:

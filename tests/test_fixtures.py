@@ -7,17 +7,18 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from indication_samples import synthetic_drive
 from typer.testing import CliRunner
 
 from hodograph.acquisition.log import Event, EventKind, LogReader
 from hodograph.acquisition.rig import rig_from_text
+from hodograph.ann.model import read_model
+from hodograph.ann.observer import estimate_drive
 from hodograph.cli.main import app
 from hodograph.core import NO_SENSOR_TIME_NS, Array, Reading
+from hodograph.observers.sideslip.drive import SideslipDrive
 from hodograph.observers.sideslip.vehicle import sideslip_vehicle_from_text
-from hodograph.replay.vsa_model import read_model
 from hodograph.vehicles.file import SIDESLIP_FILTER, USES, read_vehicle_file
 
 FOLDER = Path(__file__).parent / "fixtures"
@@ -125,21 +126,21 @@ def test_info_prints_the_log(log: Path) -> None:
     assert json.loads(done.stdout)["created_utc"].startswith("2026-11-")
 
 
-def estimates(log: Path) -> pa.Table:
-    with pa.ipc.open_stream(log / "estimates" / "vsa_hybrid.arrow") as reader:
-        return reader.read_all()
-
-
 def test_estimates_in_the_log_open_and_come_out_again(log: Path) -> None:
-    stored = estimates(log)
-    assert stored.column_names == ["t_ns", "vsa", "vsa_std", "vsa_valid"]
-    assert [stored.schema.field(k).metadata[b"unit"] for k in range(4)] == [b"ns", b"rad", b"rad", b"1"]
-    assert stored["t_ns"].to_pylist() == (START_NS + 10_000_000 * np.arange(400)).tolist()
+    """Those of the former form under today's names, and those of today's run of the same model beside them."""
+    names = ("beta_cg_rad", "beta_cg_std_rad", "beta_cg_valid")
+    stored = LogReader(log).numpy("vsa_hybrid")
+    assert stored.schema.names == names
+    assert stored.t_ns.tolist() == (START_NS + 10_000_000 * np.arange(400)).tolist()
     done = CliRunner().invoke(app, ["vsa", "run", str(FOLDER / MODELS["hybrid"]), str(log)])
     assert done.exit_code == 0, done.output
-    for column, tolerance in (("vsa", 2e-5), ("vsa_std", 2e-5), ("vsa_valid", 0)):
-        np.testing.assert_allclose(estimates(log)[column].to_numpy(), stored[column].to_numpy(), rtol=0, atol=tolerance)
-    assert dict(LogReader(log, verify=True).lost) == {}
+    reader = LogReader(log, verify=True)
+    assert reader.estimates == ("vsa_hybrid", "vsa_model-1-hybrid")
+    again = reader.numpy("vsa_model-1-hybrid")
+    assert np.array_equal(again.t_ns, stored.t_ns)
+    for name, tolerance in zip(names, (5e-4, 5e-4, 0.0), strict=True):
+        np.testing.assert_allclose(again[name][20:], stored[name][20:], rtol=0, atol=tolerance)
+    assert dict(reader.lost) == {}
 
 
 def samples() -> dict[str, Array]:
@@ -158,7 +159,7 @@ def test_a_model_of_each_kind_says_what_it_said(kind: str) -> None:
     assert (model.network is None) == (kind == "ekf")
     assert (model.filter is None) == (kind in ("static", "memory"))
     assert model.trained_on["drives"] == ["simulated, seed 0"]
-    said = model.run(table["t_s"], inputs)
+    said = estimate_drive(model, SideslipDrive.sampled(kind, table["t_s"], inputs))
     np.testing.assert_allclose(said.beta_rad, table[f"{kind}_beta_rad"], rtol=0, atol=2e-5)
     np.testing.assert_allclose(said.std_rad, table[f"{kind}_beta_rad_std"], rtol=1e-3)
     assert np.array_equal(said.valid, table[f"{kind}_valid"] > 0)

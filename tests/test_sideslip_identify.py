@@ -10,7 +10,8 @@ import pytest
 from sideslip_samples import simulated
 
 from hodograph.core import SettingsError
-from hodograph.observers.sideslip.identify import SideslipDrive, identify
+from hodograph.observers.sideslip.drive import SideslipDrive
+from hodograph.observers.sideslip.identify import identify
 from hodograph.observers.sideslip.parameters import SideslipParameters
 from hodograph.observers.sideslip.vehicle import sideslip_vehicle_from_text
 
@@ -25,7 +26,11 @@ def test_stiffness_is_found(reference: bool) -> None:
     beta = np.arctan2(states[:, 0], inputs[:, 0]) if reference else None
     heard: list[float] = []
     found = identify(
-        [SideslipDrive(t_s, inputs, beta)], PRIOR, geometry_known=True, max_iterations=4, on_progress=heard.append
+        [SideslipDrive.sampled("x", t_s, inputs, beta)],
+        PRIOR,
+        geometry_known=True,
+        max_iterations=4,
+        on_progress=heard.append,
     )
     rear = found.parameters.stiffness_rear_n_rad
     low, high = found.limits["stiffness_rear_n_rad"]

@@ -11,13 +11,16 @@ from sideslip_samples import simulated
 from typer.testing import CliRunner
 
 from hodograph.acquisition.log import LogWriter
-from hodograph.ann.network import MemorySpec
+from hodograph.ann.model import VsaKind, VsaModel, read_model
+from hodograph.ann.network import MemorySpec, VsaEstimate
+from hodograph.ann.observer import estimate_drive
 from hodograph.ann.training import Recipe
 from hodograph.cli.main import app
-from hodograph.core import Channel, DataError, HodographError, ModelError, StreamData, StreamSchema
+from hodograph.core import Channel, DataError, Frame, HodographError, ModelError, StreamData, StreamSchema
+from hodograph.observers.sideslip.channels import CHANNELS, STEER
+from hodograph.observers.sideslip.drive import SideslipDrive
 from hodograph.observers.sideslip.parameters import SideslipParameters
-from hodograph.replay.vsa_drive import VsaDrive, check_plausible, check_trainable, read_drive
-from hodograph.replay.vsa_model import VsaKind, VsaModel, read_model
+from hodograph.replay.vsa_drive import check_plausible, check_trainable, read_drive
 from hodograph.replay.vsa_score import by_acc_y, by_speed, delay_s, score
 from hodograph.replay.vsa_training import Effort, train_model
 
@@ -43,13 +46,13 @@ v_y_mps = {{ column = "vy", unit = "m/s", reference = true }}
 YAW = 'gyro_z_radps = { column = "yaw", unit = "rad/s" }'
 
 
-def drive(seed: int = 0, seconds: float = 40.0) -> VsaDrive:
+def drive(seed: int = 0, seconds: float = 40.0) -> SideslipDrive:
     t_s, states, inputs = simulated(CAR, seconds=seconds, seed=seed)
     beta = np.arctan2(states[:, 0], inputs[:, 0])
-    return VsaDrive(f"drive {seed}", (t_s * 1e9).astype(np.int64), t_s, inputs, beta)
+    return SideslipDrive.sampled(f"drive {seed}", t_s, inputs, beta)
 
 
-def write_table(path: Path, d: VsaDrive) -> Path:
+def write_table(path: Path, d: SideslipDrive) -> Path:
     v_y = d.inputs[:, 0] * np.tan(d.beta_rad) if d.beta_rad is not None else np.zeros(len(d.t_s))
     rows = np.column_stack([d.t_s, d.inputs, v_y])
     np.savetxt(path, rows, delimiter=",", header=HEADER, comments="")
@@ -70,7 +73,7 @@ def hybrid() -> VsaModel:
 def test_networks_train_and_run(kind: VsaKind) -> None:
     told: list[float] = []
     model = train_model(kind, [drive(0)], recipe=QUICK, on_progress=lambda _, done, total: told.append(done / total))
-    result = score(drive(5), model.run(drive(5).t_s, drive(5).inputs))
+    result = score(drive(5), estimate_drive(model, drive(5)))
     assert result.rmse_deg < 0.8
     assert told[-1] == 1.0
     assert told == sorted(told)
@@ -80,12 +83,12 @@ def test_hybrid_joins_network_and_filter(hybrid: VsaModel, tmp_path: Path) -> No
     d = drive(6)
     assert hybrid.filter is not None
     assert hybrid.network is not None
-    joint = score(d, hybrid.run(d.t_s, d.inputs))
+    joint = score(d, estimate_drive(hybrid, d))
     assert joint.rmse_deg < 0.6
     assert joint.coverage_95 > 0.85
     hybrid.save(tmp_path / "m.npz")
     again = read_model(tmp_path / "m.npz")
-    np.testing.assert_array_equal(again.run(d.t_s, d.inputs).beta_rad, hybrid.run(d.t_s, d.inputs).beta_rad)
+    np.testing.assert_array_equal(estimate_drive(again, d).beta_rad, estimate_drive(hybrid, d).beta_rad)
     assert again.filter == hybrid.filter or again.filter.parameters == hybrid.filter.parameters  # type: ignore[union-attr]
 
 
@@ -98,17 +101,16 @@ def test_filter_is_saved_as_json(hybrid: VsaModel, tmp_path: Path) -> None:
     assert header["channels"]["acc_y_mps2"] == "m/s^2"
     d = drive(6)
     np.testing.assert_array_equal(
-        read_model(tmp_path / "m.json").run(d.t_s, d.inputs).beta_rad, model.run(d.t_s, d.inputs).beta_rad
+        estimate_drive(read_model(tmp_path / "m.json"), d).beta_rad, estimate_drive(model, d).beta_rad
     )
 
 
 def test_the_filter_alone_notices_nonsense(hybrid: VsaModel) -> None:
     model = VsaModel(VsaKind.EKF, None, hybrid.filter)
     d = drive(6)
-    assert model.run(d.t_s, d.inputs).valid.mean() > 0.95
-    other = d.inputs.copy()
-    other[:, 1] *= 3.0  # the steering of quite another car
-    assert model.run(d.t_s, other).valid.mean() < 0.5
+    assert estimate_drive(model, d).valid.mean() > 0.95
+    d.inputs[:, STEER] *= 3.0  # the steering of quite another car
+    assert estimate_drive(model, d).valid.mean() < 0.5
 
 
 def test_models_that_are_none(tmp_path: Path) -> None:
@@ -123,21 +125,19 @@ def test_models_that_are_none(tmp_path: Path) -> None:
 def test_score_by_hand() -> None:
     d = drive(0, 20.0)
     assert d.beta_rad is not None
-    from hodograph.ann.network import VsaEstimate
-
     inputs = d.inputs.copy()
     inputs[:100, 0] = 2.0
-    slow = VsaDrive("x", d.t_ns, d.t_s, inputs, d.beta_rad)
+    slow = SideslipDrive("x", d.t_ns, inputs, d.beta_rad)
     error = np.radians(np.where(np.arange(len(d.t_s)) % 2, 0.3, -0.1))
     valid = np.arange(len(d.t_s)) >= 1050
-    got = score(slow, VsaEstimate(d.beta_rad + error, np.full(len(error), np.radians(0.1)), valid))
+    got = score(slow, VsaEstimate(d.t_ns, d.beta_rad + error, np.full(len(error), np.radians(0.1)), valid))
     assert got.n == 1900
     assert got.rmse_deg == pytest.approx(np.sqrt((0.09 + 0.01) / 2))
     assert got.mae_deg == pytest.approx(0.2)
     assert got.max_deg == pytest.approx(0.3)
     assert got.coverage_95 == pytest.approx(0.5)
     assert got.valid_fraction == pytest.approx(0.5)
-    estimate = VsaEstimate(np.roll(d.beta_rad, 7), np.full(len(error), 0.01), valid)
+    estimate = VsaEstimate(d.t_ns, np.roll(d.beta_rad, 7), np.full(len(error), 0.01), valid)
     assert delay_s(d, estimate) == pytest.approx(0.07)
     assert sum(b.n for b in by_acc_y(slow, estimate)) == 1900
     assert sum(b.n for b in by_speed(slow, estimate)) == 1900
@@ -170,9 +170,9 @@ def test_too_little_to_learn_from() -> None:
         check_trainable(drive(0, 5.0), needs_reference=True)
     straight = d.inputs * [1, 0.01, 0.02, 1, 0.02]
     with pytest.raises(DataError, match="too little excitation"):
-        check_trainable(VsaDrive("x", d.t_ns, d.t_s, straight, d.beta_rad), needs_reference=True)
+        check_trainable(SideslipDrive("x", d.t_ns, straight, d.beta_rad), needs_reference=True)
     with pytest.raises(DataError, match="no reference"):
-        check_trainable(VsaDrive("x", d.t_ns, d.t_s, d.inputs, None), needs_reference=True)
+        check_trainable(SideslipDrive("x", d.t_ns, d.inputs, None), needs_reference=True)
 
 
 def test_streams_of_different_rates_are_held_causally(tmp_path: Path) -> None:
@@ -237,8 +237,6 @@ def test_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hybrid: V
 
 
 def test_estimates_land_in_the_log(tmp_path: Path, hybrid: VsaModel) -> None:
-    import pyarrow as pa
-
     from hodograph.acquisition.importers import ImportOptions
     from hodograph.acquisition.importers.tables import import_tables
     from hodograph.acquisition.importers.write import write_imported
@@ -250,8 +248,50 @@ def test_estimates_land_in_the_log(tmp_path: Path, hybrid: VsaModel) -> None:
     hybrid.save(tmp_path / "m.npz")
     done = CliRunner().invoke(app, ["vsa", "run", str(tmp_path / "m.npz"), str(log), "--json"])
     assert done.exit_code == 0, done.output
-    with pa.ipc.open_stream(log / "estimates" / "vsa_hybrid.arrow") as reader:
-        read = reader.read_all()
-    assert read.column_names == ["t_ns", "vsa", "vsa_std", "vsa_valid"]
-    assert read.schema.field("vsa").metadata[b"unit"] == b"rad"
-    assert LogReader(log).rows("all") == read.num_rows
+    reader = LogReader(log, verify=True)
+    assert reader.estimates == ("vsa_m",)
+    said = reader.numpy("vsa_m")
+    assert said.schema.names == ("beta_cg_rad", "beta_cg_std_rad", "beta_cg_valid")
+    assert [c.unit for c in said.schema.channels] == ["rad", "rad", "1"]
+    assert len(said) == reader.rows("all")
+    shown = CliRunner().invoke(app, ["info", str(log)])
+    assert "vsa_m" in shown.output
+    done = CliRunner().invoke(
+        app, ["export", str(log), "--to", "csv", "-o", str(tmp_path / "x.csv"), "--rate-hz", "50"]
+    )
+    assert done.exit_code == 0, done.output
+    assert {"vsa", "vsa_std", "vsa_valid"} <= set((tmp_path / "x.csv").read_text().splitlines()[0].split(","))
+
+
+@pytest.mark.parametrize("frame", ["sensor", ""])
+def test_axes_are_consumed_or_refused(tmp_path: Path, hybrid: VsaModel, frame: str) -> None:
+    """A sensor in axes of its own needs a mount; a table that does not say is asked about once, in words."""
+    d, log = drive(0, 25.0), tmp_path / "a.drive"
+    names = ("acc_x_mps2", "acc_y_mps2", "gyro_z_radps")
+    units = {"acc_x_mps2": "m/s^2", "acc_y_mps2": "m/s^2", "gyro_z_radps": "rad/s"}
+    imu = StreamSchema("imu", tuple(Channel(n, units[n], Frame(frame)) for n in names))
+    car = StreamSchema("car", (Channel("v_x_mps", "m/s"), Channel("steer_rad", "rad")))
+    with LogWriter.create(log) as writer:
+        for schema in (imu, car):
+            writer.add_stream(schema)
+            columns = {n: d.inputs[:, list(CHANNELS).index(n)] for n in schema.names}
+            writer.append_data(StreamData(schema, d.t_ns, columns))
+    VsaModel(VsaKind.EKF, None, hybrid.filter).save(tmp_path / "m.json")
+    command, runner = ["vsa", "run", str(tmp_path / "m.json"), str(log)], CliRunner()
+    done = runner.invoke(app, command)
+    if frame:
+        assert isinstance(done.exception, DataError)
+        assert "--mount imu=ROLL,PITCH,YAW,X,Y,Z" in str(done.exception)
+    else:
+        assert done.exit_code == 0
+        asked = done.stderr.replace("\n", " ")
+        assert asked.count("in whose axes are imu.acc_x_mps2, imu.acc_y_mps2, imu.gyro_z_radps?") == 1
+    done = runner.invoke(app, [*command, "--mount", "imu=body"])
+    assert done.exit_code == 0, done.output
+    assert "axes" not in done.stderr
+    for wrong in ("imu=1,2,3", "imu=x", "=body", "imu=nan,0,0,0,0,0"):
+        assert runner.invoke(app, [*command, "--mount", wrong]).exit_code == 2, wrong
+    done = runner.invoke(app, [*command, "--mount", "nobody=body"])
+    assert "no such stream" in str(done.exception)
+    done = runner.invoke(app, [*command, "--mount", "imu=10,0,0,0,0,0"])
+    assert "needs acc_z_mps2" in str(done.exception)
