@@ -22,6 +22,7 @@ from hodograph.observers.loop import (
     FAILED,
     HEARD,
     REFUSALS,
+    SINCE,
     STEP,
     Core,
     Events,
@@ -32,7 +33,7 @@ from hodograph.observers.loop import (
 )
 from hodograph.observers.memory import Room
 
-GAP_S, SETTLE_S, REFUSED_S, REFUSED_ROWS, SURPRISE = 30.0, 5.0, 0.25, 5, 6.0
+GAP_S, SETTLE_S, DOUBT_S, REFUSED_S, REFUSED_ROWS, SURPRISE = 30.0, 2.0, 5.0, 0.25, 5, 6.0
 """See `Limits`: what an observer in service does about gaps, failures and rows of refusals."""
 
 
@@ -187,7 +188,7 @@ class Engine:
         self.core.book[DOUBT] = self.core.book[BROKEN] = step
         self.core.book[COASTING] = 1.0
         self.core.refusals[:] = 0.0
-        self.core.refusals[:, HEARD] = -np.inf
+        self.core.refusals[:, HEARD], self.core.refusals[:, SINCE] = -np.inf, np.inf
         self.open()
 
     def open(self) -> None:
@@ -204,7 +205,8 @@ STEP_PLACE = STEP
 class Service:
     """How an engine runs: on which grid, how far back it can go, and whether it may lose its state (`strict`).
 
-    After a start over or a doubtful stretch the estimate is called valid again when it has settled for `settle_s`.
+    The estimate is called valid when it has settled for `settle_s`, and again `doubt_s` after it was begun anew or after
+    the average ν²/S of a stream was beyond `surprise` (1 is normal).
     """
 
     step_s: float
@@ -213,6 +215,7 @@ class Service:
     horizon_s: float = 0.0
     strict: bool = False
     settle_s: float = SETTLE_S
+    doubt_s: float = DOUBT_S
     surprise: float = SURPRISE
 
     def __post_init__(self) -> None:
@@ -220,8 +223,9 @@ class Service:
             raise ValueError(f"step_s must lie in 1e-6 … 10 s, got {self.step_s}")
         if not 0.0 <= self.horizon_s <= 60.0:
             raise ValueError(f"horizon_s must lie in 0 … 60 s, got {self.horizon_s}")
-        if not 0.0 <= self.settle_s <= 60.0:
-            raise ValueError(f"settle_s must lie in 0 … 60 s, got {self.settle_s}")
+        for name, value_s in (("settle_s", self.settle_s), ("doubt_s", self.doubt_s)):
+            if not 0.0 <= value_s <= 60.0:
+                raise ValueError(f"{name} must lie in 0 … 60 s, got {value_s}")
 
     @property
     def step_ns(self) -> int:
@@ -239,7 +243,7 @@ def assemble(
     """The filter that `make` lays out in the room it is given, and the loop's view of it."""
     room = Room()
     book, refusals = room.zeros(BOOK), room.zeros(len(streams), REFUSALS)
-    refusals[:, HEARD] = -np.inf
+    refusals[:, HEARD], refusals[:, SINCE] = -np.inf, np.inf
     begin = room.used
     made = make(room)
     memory = room.memory
@@ -262,6 +266,7 @@ def assemble(
         limits=Limits(
             gap=service.steps(GAP_S),
             settle=round(service.settle_s / service.step_s),
+            doubt=round(service.doubt_s / service.step_s),
             refused_rows=REFUSED_ROWS,
             refused_steps=service.steps(REFUSED_S),
             surprise=service.surprise,

@@ -13,6 +13,7 @@ one block (`memory.Room`), so going back is a copy. What fails is undone, counte
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,14 +30,16 @@ LOST, NOTED = -1, -2
 WIDEN, ANEW = 1, -1
 """What the loop does about a filter: let P grow, or begin anew."""
 
-STEP, COASTING, DOUBT, BROKEN, FAILED, BOOK = 0, 1, 2, 3, 4, 5
-"""Entries of the book: node now, 1 while the state stands still, node from which the estimate is valid again, last node
-whose state did not follow from the one before by the model alone, 1 when a strict run has lost its state."""
+STEP, COASTING, DOUBT, BROKEN, FAILED, FLOOR, FLOOR_UNTIL, ACCUSER, ACCUSED, SUSPECT, SUSPECT_UNTIL, BOOK = range(12)
+"""Entries of the book: node now; 1 while the state stands still; node from which the estimate is valid again; last node
+whose state did not follow from the one before by the model alone; 1 when a strict run has lost its state. Streams by
+their number plus one, 0 for none: who alone is listened to, and until when; for whom P was widened last, and when; who
+is not believed, and until when."""
 
-RUN, FIRST, LEVEL, FACTOR, MORE, HEARD, SURPRISE, REFUSALS = 0, 1, 2, 3, 4, 5, 6, 7
-"""Columns of the refusals of a stream: how many in a row, since which node, how often P was widened for them, by how
-many times the variance of the start and of its own the last time; the node at which the stream was last used, and the
-average of its ν²/S."""
+RUN, FIRST, SINCE, LEVEL, FACTOR, MORE, HEARD, SURPRISE, REFUSALS = range(9)
+"""Columns of the refusals of a stream: how many in a row, since which node, and since which it was not used at all; how
+often P was widened for them, by how many times the variance of the start and of its own the last time; the node at
+which the stream was last used, and the average of its ν²/S."""
 
 RESETS, GATED_ROWS, NIS_SUM, NIS_ROWS, LAST_NIS = 1, 2, 4, 5, 7
 """In the counts of a filter: how often the loop began anew; rows refused; the sum of ν²/S over the rows used, and how
@@ -45,7 +48,7 @@ HIGHEST = 6
 """Widenings in a row; then the filter begins anew, or where others are used the stream is left alone for a while."""
 AMONG_OTHERS = 10
 """So many times longer is waited for a stream that is refused while others are used."""
-NEWEST = 0.05
+NEWEST = 0.1
 """Weight of the newest reading in the average surprise of its stream."""
 EXPECTED = 25.0
 """ν²/S up to which a widening of four times the one before will do; what is further off asks for more …"""
@@ -53,7 +56,8 @@ LEAST_MORE, MOST_MORE = 4.0, 100.0
 """… within these bounds."""
 SANE = 1e150
 MOST = 400.0
-"""So many times the variance of the start is kept of what P was when a filter begins anew."""
+"""So many times the variance of the start P is widened to at most, and is kept when a filter begins anew."""
+MOST_LEVELS = 6.0
 
 
 class Events(NamedTuple):
@@ -81,7 +85,8 @@ class Limits(NamedTuple):
     """When the loop steps in, in steps where not told otherwise; `strict` 1: never, a lost state ends the run."""
 
     gap: int  # longer ones are not stepped through
-    settle: int  # the estimate is called valid again so long after it was begun anew or widened
+    settle: int  # the estimate is called valid so long after it has begun
+    doubt: int  # … and again so long after it was begun anew or widened
     refused_rows: int  # readings refused in a row …
     refused_steps: int  # … the first time over at least so long: P is too small
     surprise: float  # an average ν²/S of a stream beyond this, 1 is normal, means that something is wrong
@@ -178,14 +183,38 @@ def keep_prior(core: Core, out: Output, k: int) -> None:
 
 @njit
 def widen(core: Core, stream: int, k: int) -> None:
-    """P ← more · P + factor · the uncertainty of the start; the estimate is in doubt for a while."""
+    """P ← more · P + factor · the uncertainty of the start, within reason; the estimate is in doubt for a while.
+
+    What would have to be true for garbage to be right stays impossible, unless a stream is refused for very long.
+    """
     r = core.refusals[stream]
+    most, more = MOST * MOST_MORE ** min((k - r[SINCE]) // max(core.limits.doubt, 1), MOST_LEVELS), r[MORE]
+    for i in range(len(core.P)):
+        more = min(more, max(most * core.start_var[i] / core.P[i, i], 1.0))
     for i in range(len(core.P)):
         for j in range(len(core.P)):
-            core.P[i, j] *= r[MORE]
-        core.P[i, i] += r[FACTOR] * core.start_var[i]
-    core.book[DOUBT] = k + core.limits.settle
+            core.P[i, j] *= more
+        core.P[i, i] += min(r[FACTOR], most) * core.start_var[i]
+    core.book[ACCUSER], core.book[ACCUSED] = stream + 1, k
+    give_floor(core, stream, k)
+    core.book[DOUBT] = k + core.limits.doubt
     core.book[BROKEN] = k
+
+
+@njit
+def give_floor(core: Core, stream: int, k: int) -> None:
+    """For a moment nobody else is listened to, lest the others narrow P before this one was used."""
+    core.book[FLOOR], core.book[FLOOR_UNTIL] = stream + 1, k + core.limits.refused_steps
+
+
+@njit
+def silenced(core: Core, stream: int, k: int) -> bool:
+    """Whether a stream is not listened to now: it is not believed, or another has the floor. Inputs always are."""
+    book = core.book
+    corrects = core.refusals[stream, HEARD] > -inf
+    suspect = book[SUSPECT] == stream + 1 and k < book[SUSPECT_UNTIL]
+    other_speaks = book[FLOOR] > 0.0 and book[FLOOR] != stream + 1 and k <= book[FLOOR_UNTIL]
+    return corrects and (suspect or other_speaks)
 
 
 @njit
@@ -201,9 +230,10 @@ def begin_anew(core: Core, k: int) -> None:
     if not sane(core):
         from_start(core)
     for stream in range(len(core.refusals)):
-        core.refusals[stream, RUN] = core.refusals[stream, LEVEL] = 0.0
+        r = core.refusals[stream]
+        r[RUN], r[LEVEL], r[FACTOR] = 0.0, 1.0, 1.0  # nothing is believed: whoever is refused now has P widened soon
     core.book[STEP] = k
-    core.book[DOUBT] = k + core.limits.settle
+    core.book[DOUBT] = k + core.limits.doubt
     core.book[BROKEN] = k
     core.counts[RESETS] += 1.0
 
@@ -220,7 +250,9 @@ def from_start(core: Core) -> None:
 def heard(core: Core, stream: int, k: int) -> None:
     """A reading was used: its row of refusals has ended, and a state that stood still goes on."""
     r = core.refusals[stream]
-    r[RUN], r[LEVEL], r[HEARD] = 0.0, 0.0, k
+    r[RUN], r[LEVEL], r[HEARD], r[SINCE] = 0.0, 0.0, k, inf
+    if core.book[FLOOR] == stream + 1:
+        core.book[FLOOR] = 0.0
     if core.book[COASTING] == 1.0:
         core.book[COASTING] = 0.0
         core.book[DOUBT] = k + core.limits.settle
@@ -239,35 +271,62 @@ def surprised(core: Core, stream: int, k: int, gated: float, nis: float, rows: f
         mean = (counts[NIS_SUM] - nis + EXPECTED * now_gated) / (now_gated + now_rows)
         r[SURPRISE] += NEWEST * (mean - r[SURPRISE])
         if r[SURPRISE] > core.limits.surprise:
-            core.book[DOUBT] = k + core.limits.settle
+            core.book[DOUBT] = k + core.limits.doubt
+
+
+@njit
+def accuser_lied(core: Core, stream: int, k: int) -> bool:
+    """Whether a stream that was well is refused since another one, for which P was widened, has been believed."""
+    book, r = core.book, core.refusals[stream]
+    accuser, long = int(book[ACCUSER]) - 1, AMONG_OTHERS * core.limits.refused_steps
+    if accuser < 0 or accuser == stream or r[RUN] < 2.0 or k - book[ACCUSED] > long:
+        return False
+    believed = core.refusals[accuser, HEARD] >= book[ACCUSED]
+    was_well = r[FIRST] >= book[ACCUSED] and r[HEARD] >= book[ACCUSED] - long
+    return believed and was_well
+
+
+@njit
+def used_meanwhile(core: Core, stream: int) -> bool:
+    """Whether others were used since this stream is refused."""
+    found = False
+    for other in range(len(core.refusals)):
+        found = found or (other != stream and core.refusals[other, HEARD] >= core.refusals[stream, FIRST])
+    return found
 
 
 @njit
 def refused(core: Core, stream: int, k: int) -> int:
     """A reading was refused: WIDEN, 0 while the row of refusals is short, ANEW.
 
-    Where other streams are used meanwhile it is more likely that this one is wrong, so more patience is due; and where
-    even a P that allows for anything did not help, this one is wrong, for the time being.
+    Where other streams are used meanwhile it is more likely that this one is wrong, so more patience is due. Where what
+    it said, once it was believed, turned those against the state that had been well with it, it was wrong. And where
+    even a P that allows for anything did not help, it is wrong, for the time being.
     """
-    r, limits = core.refusals[stream], core.limits
+    r, limits, book = core.refusals[stream], core.limits, core.book
     if r[RUN] == 0.0:
         r[FIRST] = k
     r[RUN] += 1.0
-    patience = 1
-    for other in range(len(core.refusals)):
-        if other != stream and core.refusals[other, HEARD] >= r[FIRST]:
-            patience = AMONG_OTHERS
-    if r[RUN] < limits.refused_rows or (r[LEVEL] == 0.0 and k - r[FIRST] < patience * limits.refused_steps):
-        return 0
-    if r[LEVEL] == HIGHEST:
-        r[RUN] = r[LEVEL] = 0.0
-        return 0 if patience > 1 else ANEW
+    r[SINCE] = min(r[SINCE], k)
+    if accuser_lied(core, stream, k):
+        book[SUSPECT], book[SUSPECT_UNTIL] = book[ACCUSER], k + AMONG_OTHERS * limits.refused_steps
+        book[ACCUSER] = 0.0
+        return ANEW
+    others = used_meanwhile(core, stream)
+    patience = (AMONG_OTHERS if others else 1) * limits.refused_steps
+    enough = r[RUN] >= limits.refused_rows
     if r[LEVEL] == 0.0:
-        r[FACTOR], r[MORE] = 1.0, 1.0
-    else:
-        nis = core.counts[LAST_NIS]
-        r[MORE] = min(nis / EXPECTED, MOST_MORE) if nis > LEAST_MORE * EXPECTED else LEAST_MORE
-        r[FACTOR] *= r[MORE]
+        enough = enough and k - r[FIRST] >= patience
+    elif book[FLOOR] == stream + 1:
+        enough = True
+    if not enough:
+        return 0
+    if r[LEVEL] >= HIGHEST:
+        r[RUN] = r[LEVEL] = 0.0
+        return 0 if others else ANEW
+    nis = core.counts[LAST_NIS]
+    r[MORE] = min(nis / EXPECTED, MOST_MORE) if nis > LEAST_MORE * EXPECTED else LEAST_MORE
+    r[FACTOR] = r[MORE] * r[FACTOR] if r[LEVEL] > 0.0 else 1.0
     r[LEVEL] += 1.0
     r[RUN] = 0.0
     return WIDEN
@@ -305,11 +364,12 @@ def loop(f: Any, predict: Any, correct: Any, renew: Any, core: Core, events: Eve
         elif done == count:
             return done
         else:
-            verdict = STALE
-            if target == k:
+            verdict, stream = STALE, events.stream[done]
+            if target == k and not strict and silenced(core, stream, k):
+                verdict = GATED
+            elif target == k:
                 if not strict:
                     copied(core.memory, core.before)
-                stream = events.stream[done]
                 first, end = events.start[done], events.start[done + 1]
                 gated, nis, rows = core.counts[GATED_ROWS], core.counts[NIS_SUM], core.counts[NIS_ROWS]
                 verdict = correct(
@@ -338,6 +398,8 @@ def loop(f: Any, predict: Any, correct: Any, renew: Any, core: Core, events: Eve
         if mend == ANEW:
             begin_anew(core, k)
             book[COASTING] = 1.0 if moved or stood else 0.0
+            if not moved:
+                give_floor(core, stream, k)
         elif mend == WIDEN:
             widen(core, stream, k)
         changed = mend != 0 or (moved and stood)
