@@ -35,8 +35,8 @@ PUBLISHED: dict[str, Recipe] = {
     "published_cekf": PublishedCekf(),
     "published_ukf": Ukf(Steps.EULER, reuse=True),
     "published_adaptive": Ekf(
-        Steps.INDEX3, TransitionMatrix.FIRST_ORDER, tangent=True, acceleration_error=True, adaptive=True, unbounded=True,
-        still_start=True,
+        Steps.INDEX3, TransitionMatrix.FIRST_ORDER, tangent=True, acceleration_error=True, adaptive=True,
+        unbounded=True, still_start=True,
     ),
 }  # fmt: skip
 FAMILIES: dict[str, Recipe] = {**RECIPES, **PUBLISHED}
@@ -103,7 +103,7 @@ def truth(problem: Problem, steps: int) -> list[State]:
 
 
 def readings_of(problem: Problem, steps: int, seed: int = 1) -> list[Reading]:
-    """Readings of a true motion: each sensor at a pace of its own, off the nodes by up to 0.4 steps, in order of time."""
+    """Readings of a true motion in order of time: each sensor at its own pace, off the nodes by up to 0.4 steps."""
     rng, sensors, step_ns, found = np.random.default_rng(seed), problem.sensors, round(1e9 * problem.step_s), []
     std = np.sqrt(sensors.table.var)
     for k, state in enumerate(truth(problem, steps), start=1):

@@ -39,7 +39,7 @@ from hodograph.observers.on_mechanism.uncertainty import (
 NOISE = 1e-3
 
 
-# --- an oracle: the model with its unknown put in by hand ---------------------------------------------------------------
+# --- an oracle: the model with its unknown put in by hand -------------------------------------------------------------
 
 
 def with_entry(model: Model, road: Array, one: Disturbance, theta: float) -> tuple[Model, Array]:
@@ -255,7 +255,7 @@ def test_h_against_central_differences(name: str, tau_s: float) -> None:
 
 
 def true_motion(problem: Problem, theta: tuple[float, ...], steps: int) -> list[State]:
-    """States at the nodes 0 … steps of a model that is wrong by θ; a body's force is turned with it ten times a step."""
+    """States at the nodes 0 … steps of a model that is wrong by θ; a body's force turns with it ten times a step."""
     model, road = problem.model, np.zeros((0, 0)) if problem.road is None else problem.road.table()
     unknowns = list(zip(problem.uncertainty.disturbances, theta, strict=True))
     for one, value in unknowns:

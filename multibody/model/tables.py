@@ -207,8 +207,8 @@ def work_for(tables: Tables, independent: Index, inputs: int, parameters: Array)
         np.zeros(slots), np.zeros(slots), np.zeros(size), tables.mass.val.copy(), np.zeros(m), np.zeros(m), np.zeros(m),
         np.zeros(m), np.zeros(m), np.zeros(m),
         np.ones(len(tables.rows.angle), dtype=np.uint32), np.zeros((len(tables.rows.guide), 3)), given, np.zeros(n),
-        parameters.copy(), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros((17, n)), np.zeros(n),
-        np.zeros((f, n)), np.zeros((f, f)), np.zeros(f), independent.copy(),
+        parameters.copy(), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros((17, n)),
+        np.zeros(n), np.zeros((f, n)), np.zeros((f, f)), np.zeros(f), independent.copy(),
         np.zeros((len(tables.rolling.wheel), WHEEL_WIDTH)), np.zeros((0, ROAD_WIDTH)), np.zeros(1), np.zeros((4, n)),
         np.array(FRESH),
     )  # fmt: skip
