@@ -129,5 +129,6 @@ def _name_of(force: Any) -> tuple[str, str] | None:
 
 
 def _problem_of(*parts: Any) -> Problem:
-    *given, named = parts
-    return Problem(*given, force=NO_FORCE if named is None else getattr(import_module(named[0]), named[1]))
+    named = parts[-1]
+    force = NO_FORCE if named is None else getattr(import_module(named[0]), named[1])
+    return Problem(*(*parts[:-1], force))

@@ -95,22 +95,18 @@ def tyre_friction(wheel: int, *, density: float, std: float) -> Disturbance:
 def spring_stiffness(model: Model, name: str, *, density: float, std: float) -> Disturbance:
     """An unknown error of the stiffness (N/m, N m/rad) of a named spring, on a coordinate or between places."""
     forces = model.mechanism.forces
-    springs = [key for key, force in forces.items() if isinstance(force, CoordinateSpring | SpringDamper)]
+    springs = {key: force for key, force in forces.items() if isinstance(force, CoordinateSpring | SpringDamper)}
     if name not in springs:
         raise MechanismError(f"no spring {name}; there are {', '.join(springs) or 'none'}")
-    spring = forces[name]
-    if spring.stiffness_curve:
+    if springs[name].stiffness_curve:
         raise MechanismError(f"{name} has a curve in place of a stiffness")
-    rows, on_coordinates = {CoordinateSpring: 0, SpringDamper: 0}, isinstance(spring, CoordinateSpring)
-    for key, force in forces.items():  # as `load_rows` counts them
-        if key == name:
-            break
-        if isinstance(force, AntiRoll):
-            rows[SpringDamper] += 2
-        elif type(force) in rows:
-            rows[type(force)] += 1
-    table = kernels.COORDINATE_SPRINGS if on_coordinates else kernels.SPRINGS
-    return _entry(f"stiffness_{name}", (table, rows[type(spring)], 0), density, std)
+    before = list(forces.values())[: list(forces).index(name)]
+    if isinstance(springs[name], CoordinateSpring):
+        table, row = kernels.COORDINATE_SPRINGS, sum(isinstance(force, CoordinateSpring) for force in before)
+    else:  # a bar is two of them
+        table = kernels.SPRINGS
+        row = sum(isinstance(force, SpringDamper) + 2 * isinstance(force, AntiRoll) for force in before)
+    return _entry(f"stiffness_{name}", (table, row, 0), density, std)
 
 
 def road_height(feature: int = 0, *, density: float, std_m: float) -> Disturbance:
