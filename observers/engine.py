@@ -43,7 +43,7 @@ class Stream:
 
     `latency_s` is taken off their arrival where a reading has no stamp of its own; `joined`: several readings within
     one step act as their mean; `longest`: another length that its readings may have; `var`: the variances of
-    the sensor.
+    the sensor; `period`: of its channels that live on a circle, else 0.
     """
 
     index: int
@@ -53,6 +53,7 @@ class Stream:
     joined: bool = False
     longest: int = 0
     var: tuple[float, ...] = ()
+    period: tuple[float, ...] = ()
 
     def takes(self, count: int) -> bool:
         """Whether a reading may have so many values; an input may bring its rate and acceleration."""

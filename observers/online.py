@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
-from math import isfinite
+from math import isfinite, nan
 
 import numpy as np
 
 from hodograph.core.estimate import Estimate
 from hodograph.core.reading import Reading, Verdict
 from hodograph.observers.engine import Engine, Stream, events_of, make_output
-from hodograph.observers.loop import Output, node_at
+from hodograph.observers.loop import SANE, Output, node_at
 from hodograph.observers.protocol import Transition
 from hodograph.observers.smoothing import smooth_back
 
@@ -73,6 +74,10 @@ class OnlineObserver:
         self._newest = self.engine.step
         rows = self._steps(self.lag_s) + 2 if self.lag_s > 0.0 else 0
         self._out = make_output(self.engine.step, rows, len(self.engine.layout), traced=rows > 0)
+
+    def __copy__(self) -> OnlineObserver:
+        """One of its own: two that shared an engine would move each other."""
+        return deepcopy(self)
 
     @property
     def t_ns(self) -> int:
@@ -303,15 +308,25 @@ def _grouped(events: Sequence[_Event], engine: Engine) -> Iterable[list[_Event]]
 def _mean(
     group: Sequence[_Event],
 ) -> tuple[int, Stream, tuple[float, ...], tuple[float, ...] | None]:
-    """One event of a group: mean time, mean values, the variance of a mean."""
+    """One event of a group: mean time, and for each channel the mean of what was said, with the variance of a mean."""
     one = group[0]
     if len(group) == 1:
         return one.t_ns, one.stream, one.values, one.var
-    count = len(group)
-    t_ns = sum(e.t_ns for e in group) // count
-    values = tuple(sum(column) / count for column in zip(*(e.values for e in group), strict=True))
-    own = one.stream.var
-    var = tuple(
-        sum(v) / count**2 for v in zip(*(e.var if e.var is not None else own for e in group), strict=True)
-    )  # fmt: skip
-    return t_ns, one.stream, values, var
+    t_ns = sum(e.t_ns for e in group) // len(group)
+    channels = [_mean_of(group, i) for i in range(len(one.values))]
+    return t_ns, one.stream, tuple(value for value, _ in channels), tuple(var for _, var in channels)
+
+
+def _mean_of(group: Sequence[_Event], i: int) -> tuple[float, float]:
+    """Mean and variance of channel i, about the first that says something: ±π are neighbours on a circle."""
+    stream, period = group[0].stream, group[0].stream.period[i] if group[0].stream.period else 0.0
+    said = [e for e in group if abs(e.values[i]) < SANE]
+    if not said:
+        return nan, nan
+    first, total, var = said[0].values[i], 0.0, 0.0
+    for e in said:
+        gap = e.values[i] - first
+        total += gap - period * round(gap / period) if period > 0.0 else gap
+        own = e.var[i] if e.var is not None else nan
+        var += own if own > 0.0 else (stream.var[i] if stream.var else nan)
+    return first + total / len(said), var / len(said) ** 2

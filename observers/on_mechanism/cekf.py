@@ -207,7 +207,7 @@ def predict_cekf(a: CekfArrays, t_s: float, h: float) -> bool:
     begin_step(plant, node, h)
     ok = trapezoidal(plant, node, t_s, h, linear.change)
     end_step(plant, node, h)
-    arrive(plant, node, t_s + h)
+    arrive(plant, node, t_s + h, h)
     if not ok:
         node.counts[FAILED_STEPS] += 1.0
         return False

@@ -57,13 +57,15 @@ def make_cekf_published(problem: Problem, recipe: PublishedCekf, room: Room) -> 
     """The CEKF as published; never gated."""
     c = make_common(problem, np.inf, room)
     vital = vital_of(c)
+    rows = len(problem.sensors.rows)
+    riccati = make_riccati(problem.size, room)
     arrays = PublishedArrays(
         c,
-        make_riccati(problem.size, room),
+        riccati._replace(V=np.zeros((rows, problem.size))),
         trial=own(c.node),
         begin=Node(*(room.array(part) for part in c.node)),
         step=room.zeros(2),
-        silence=np.full(len(problem.sensors.rows), np.nan),
+        silence=np.full(rows, np.nan),
         share=problem.step_s if recipe.per_step else 1.0,
     )
     return Filter(
@@ -138,7 +140,7 @@ def euler_riccati(
 
 @inner
 def gains(sensors: SensorTable, values: Array, rows: Rows, node: Node, r: Riccati, share: float) -> None:
-    """Rows a of r.V = P Hᵀ Rc⁻¹, zero where nothing was read; needs no more rows than the state has."""
+    """Rows a of r.V (m, N) = P Hᵀ Rc⁻¹, zero where nothing was read."""
     for a in range(len(values)):
         for i in range(len(node.P)):
             s = 0.0

@@ -153,7 +153,7 @@ def predict_dependent(a: DependentArrays, t_s: float, h: float) -> bool:
     if not finish(plant, node, linear, P, a.c.rows, wide, t_s + h):
         node.counts[FAILED_STEPS] += 1.0
         return False
-    arrive(plant, node, t_s + h)
+    arrive(plant, node, t_s + h, h)
     return True
 
 

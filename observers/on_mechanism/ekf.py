@@ -47,6 +47,7 @@ from hodograph.observers.on_mechanism.plant import (
     CONSTANT,
     EXACT,
     Node,
+    accelerate,
     arrive,
     carry_inputs,
     linearise,
@@ -135,7 +136,7 @@ def predict_ekf(a: EkfArrays, t_s: float, h: float) -> bool:
     if not step(plant, s.integrator, node, t_s, h, linear.change, c.rows.cost):
         node.counts[FAILED_STEPS] += 1.0
         return False
-    arrive(plant, node, t_s + h)
+    arrive(plant, node, t_s + h, h)
     return True
 
 
@@ -190,7 +191,11 @@ def apply_full(c: Common, t_s: float) -> bool:
 
 @merged
 def apply_tangent(c: Common, s: EkfSetting, t_s: float) -> bool:
-    """q + R dz, velocity problem there; accelerations kept, or corrected by the estimated acceleration error."""
+    """q + R dz, velocity problem there; accelerations kept, or corrected by the estimated acceleration error.
+
+    With disturbances they are made anew: the step takes the mean of old and new ones, and half the effect of a
+    disturbance that has just been found would be missing.
+    """
     tables, work, node, linear, dx = c.plant.tables, c.plant.work, c.node, c.linear, c.rows.dx
     z, n, f = work.independent, len(node.q), len(work.independent)
     if s.as_acceleration == 1:
@@ -213,6 +218,8 @@ def apply_tangent(c: Common, s: EkfSetting, t_s: float) -> bool:
         for k in range(f):
             node.qdd[z[k]] += dx[2 * f + k]
         acceleration_problem(tables, work, node.q, node.qd, node.qdd)
+    elif len(node.theta) > 0:
+        accelerate(c.plant, node, t_s)
     return True
 
 

@@ -16,6 +16,7 @@ from hodograph.observers.memory import Room
 from hodograph.observers.on_mechanism.common import (
     FIXED_POINT_TOLERANCE,
     Common,
+    delayed,
     make_common,
     needs_accelerations,
     renew_node,
@@ -34,6 +35,7 @@ from hodograph.observers.on_mechanism.plant import (
     arrive,
     carry_inputs,
     linearise,
+    load_disturbances,
     own,
     process_noise,
     process_noise_exact,
@@ -210,7 +212,8 @@ def predict_ukf(a: UkfArrays, t_s: float, h: float) -> bool:
     for j in range(len(node.q)):
         node.q[j], node.qd[j], node.qdd[j] = swarm.q[0, j], swarm.qd[0, j], swarm.qdd[0, j]
     ok = put_mean(plant, node, p.x, t_s + h)
-    arrive(plant, node, t_s + h)
+    load_disturbances(plant, node)
+    arrive(plant, node, t_s + h, h)
     return ok
 
 
@@ -233,7 +236,7 @@ def correct_ukf(a: UkfArrays, first: int, values: Array, var: Array, tau: float,
     plant, node, rows, n, m = c.plant, c.node, c.rows, len(c.node.P), len(values)
     if first >= len(c.sensors.kind):
         return take_input(plant, first - len(c.sensors.kind), values, tau)
-    accelerations = needs_accelerations(c.sensors, first, first + m)
+    accelerations = needs_accelerations(c.sensors, first, first + m) or delayed(plant.unknowns)
     write_state(plant, node, p.x)
     if s.reuse == 0:
         if s.square_root == 0 and not tidy(node.P, node.L, node.counts):

@@ -12,7 +12,7 @@ from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.core.layout import StateLayout
 from hodograph.multibody.forces.columns import ROAD_HEIGHT, TYRE_FRICTION
-from hodograph.multibody.forces.loads import CoordinateSpring
+from hodograph.multibody.forces.loads import AntiRoll, CoordinateSpring, SpringDamper
 from hodograph.multibody.model.algebra import Affine, Place
 from hodograph.multibody.model.build import Model, build
 from hodograph.observers.on_mechanism import plant as kernels
@@ -55,23 +55,31 @@ class Disturbance:
 
 
 def body_force(model: Model, at: str, body: str, axis: tuple[float, ...], *, density: float, std: float) -> Disturbance:
-    """An unknown force (N) at a place, along an axis carried by a body (axes as of `sensors.Accelerometer`)."""
+    """An unknown force (N) at a place, along an axis carried by a body (axes as of `sensors.Accelerometer`).
+
+    Its name tells the axis where that is one of the body's own: force_chassis_O_y_n.
+    """
     place, along = (
         model.coordinates.place(at, "body_force"),
         body_direction(model.coordinates, body, axis, "body_force"),
     )
-    return Disturbance(f"force_{body}_{at}_n", (), density, std, kind=Kind.BODY_FORCE, place=place, axis=along)
+    own = [name for name, part in zip("xyz", axis, strict=False) if part != 0.0]
+    where = f"{body}_{at}_{own[0]}" if len(own) == 1 else f"{body}_{at}"
+    return Disturbance(f"force_{where}_n", (), density, std, kind=Kind.BODY_FORCE, place=place, axis=along)
 
 
 def sensor_bias(stream: str, channel: str | None = None, *, density: float, std: float) -> Disturbance:
     """An unknown offset of a sensor's channel (of all its channels alike when None), in its unit."""
-    name = f"bias_{stream}" if channel is None else f"bias_{stream}_{channel}"
-    return Disturbance(name, (), density, std, kind=Kind.BIAS, stream=stream, channel=channel)
+    return Disturbance(_of("bias", stream, channel), (), density, std, kind=Kind.BIAS, stream=stream, channel=channel)
 
 
 def sensor_scale(stream: str, channel: str | None = None, *, density: float, std: float) -> Disturbance:
     """An unknown factor 1 + θ on what a sensor reads."""
-    return Disturbance(f"scale_{stream}", (), density, std, kind=Kind.SCALE, stream=stream, channel=channel)
+    return Disturbance(_of("scale", stream, channel), (), density, std, kind=Kind.SCALE, stream=stream, channel=channel)
+
+
+def _of(what: str, stream: str, channel: str | None) -> str:
+    return f"{what}_{stream}" if channel is None else f"{what}_{stream}_{channel}"
 
 
 def sensor_latency(stream: str, *, density: float, std_s: float) -> Disturbance:
@@ -85,11 +93,20 @@ def tyre_friction(wheel: int, *, density: float, std: float) -> Disturbance:
 
 
 def spring_stiffness(model: Model, name: str, *, density: float, std: float) -> Disturbance:
-    """An unknown error of the stiffness (N/m, N m/rad) of a named spring on a coordinate."""
-    springs = [key for key, force in model.mechanism.forces.items() if isinstance(force, CoordinateSpring)]
+    """An unknown error of the stiffness (N/m, N m/rad) of a named spring, on a coordinate or between places."""
+    forces = model.mechanism.forces
+    springs = {key: force for key, force in forces.items() if isinstance(force, CoordinateSpring | SpringDamper)}
     if name not in springs:
-        raise MechanismError(f"no coordinate spring {name}; there are {', '.join(springs) or 'none'}")
-    return _entry(f"stiffness_{name}", (kernels.COORDINATE_SPRINGS, springs.index(name), 0), density, std)
+        raise MechanismError(f"no spring {name}; there are {', '.join(springs) or 'none'}")
+    if springs[name].stiffness_curve:
+        raise MechanismError(f"{name} has a curve in place of a stiffness")
+    before = list(forces.values())[: list(forces).index(name)]
+    if isinstance(springs[name], CoordinateSpring):
+        table, row = kernels.COORDINATE_SPRINGS, sum(isinstance(force, CoordinateSpring) for force in before)
+    else:  # a bar is two of them
+        table = kernels.SPRINGS
+        row = sum(isinstance(force, SpringDamper) + 2 * isinstance(force, AntiRoll) for force in before)
+    return _entry(f"stiffness_{name}", (table, row, 0), density, std)
 
 
 def road_height(feature: int = 0, *, density: float, std_m: float) -> Disturbance:
