@@ -176,9 +176,15 @@ class Uncertainty:
 
 
 def state_layout(model: Model, disturbances: Sequence[Disturbance] = ()) -> StateLayout:
-    """Names of [z, zd, θ], e.g. theta_rad, theta_dot_radps."""
+    """Names of [z, zd, θ], e.g. theta_rad, theta_dot_radps.
+
+    An angle lives on a circle, unless a spring on it counts the turns.
+    """
     z = [model.names[i] for i in model.independent]
+    springs = [f for f in model.mechanism.forces.values() if isinstance(f, CoordinateSpring)]
+    wound = {f.coordinate for f in springs if f.stiffness or f.stiffness_curve}
     units = ["m" if "." in name or name in model.mechanism.distances else "rad" for name in z]
     names = [f"{name}_{unit}" for name, unit in zip(z, units, strict=True)]
     rates = [f"{name}_dot_{unit}ps" for name, unit in zip(z, units, strict=True)]
-    return StateLayout((*names, *rates, *(d.name for d in disturbances)))
+    turns = frozenset(f"{n}_rad" for n, unit in zip(z, units, strict=True) if unit == "rad" and n not in wound)
+    return StateLayout((*names, *rates, *(d.name for d in disturbances)), turns)
