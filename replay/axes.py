@@ -21,10 +21,18 @@ def new_axes(width_in: float = 9.0, height_in: float = 4.0) -> Axes:
     return axes
 
 
-def bare_figure(width_in: float, height_in: float) -> Figure:
+def bare_figure(width_in: float, height_in: float, *, constrained: bool = True) -> Figure:
     """A figure without pyplot: it saves with Agg, opens no window and is forgotten with its last user."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise MissingExtraError("a plot", "matplotlib", "plot") from error
-    return Figure(figsize=(width_in, height_in), layout="constrained")
+    return Figure(figsize=(width_in, height_in), layout="constrained" if constrained else None)
+
+
+def figure_of(axes: Axes) -> Figure:
+    """The figure that axes stand in, also those of a part of it."""
+    figure = axes.get_figure(root=True)
+    if figure is None:
+        raise ValueError("these axes stand in no figure")
+    return figure

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 from hodograph.multibody.forces.loads import CoordinateSpring, Torque
 from hodograph.multibody.model.build import Model, build
@@ -38,6 +37,10 @@ def compared() -> Evaluation:
     return evaluate(
         truth, ["dekf", "error_ekf_ej"], [CRANK, GYRO], uncertainty=UNSURE, model=fourbar(9.0), seeds=(3, 4)
     )
+
+
+def new_axes() -> Any:
+    return pytest.importorskip("matplotlib.figure", reason="needs the plot extra").Figure().subplots()
 
 
 def test_the_figures_equal_those_of_plain_loops() -> None:
@@ -107,7 +110,7 @@ def test_what_is_lost_is_told_and_never_flatters() -> None:
     assert (figures.coverage_95 <= held.mean()).all()
     assert f"2 of 2, at {figures.first_lost_s:.2f} s" in str(result)
     assert result.to_pandas().loc["dekf", "lost"] == 2
-    axes = result.plot(axes=Figure().subplots())
+    axes = result.plot(axes=new_axes())
     assert axes.get_legend().get_texts()[0].get_text() == f"dekf, lost at {run.lost_s:.2f} s"
 
 
@@ -185,22 +188,21 @@ def test_every_observer_reads_the_same() -> None:
 
 def test_the_plot_is_axes_with_units_and_a_legend() -> None:
     result = compared()
-    axes = result.plot("theta_dot_radps", axes=Figure().subplots())
+    axes = result.plot("theta_dot_radps", axes=new_axes())
     assert axes.get_xlabel() == "time [s]"
     assert axes.get_ylabel() == "error of theta_dot [rad/s], 95 % band"
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["dekf", "error_ekf_ej"]
     lines = {line.get_label(): line.get_ydata() for line in axes.get_lines()}
     assert np.array_equal(lines["dekf"], result.error("dekf", 3)[:, 1])
-    one = result.plot(observers=["dekf"], seed=4, axes=Figure().subplots())
+    one = result.plot(observers=["dekf"], seed=4, axes=new_axes())
     assert "error of theta [rad]" in one.get_ylabel()
     assert "seed 4" in one.get_title(loc="left")
 
 
 def test_a_plot_on_axes_of_its_own_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    import matplotlib as mpl
+    pytest.importorskip("matplotlib", reason="needs the plot extra").use("Agg")
     from matplotlib import pyplot
 
-    mpl.use("Agg")
     monkeypatch.setattr(pyplot, "show", lambda: pytest.fail("shown"))
     axes = compared().plot()
     assert axes.figure in map(pyplot.figure, pyplot.get_fignums())
