@@ -10,6 +10,7 @@ import numpy as np
 from scipy.spatial import ConvexHull
 
 from hodograph.core import Array
+from hodograph.core.display import short_repr
 from hodograph.multibody.car.assemble import knuckle_axes, seat_in_plane_m
 from hodograph.replay.axes import bare_figure
 from hodograph.vehicles.car import CORNERS, Corner, Vehicle
@@ -37,6 +38,8 @@ class Line:
     points_m: Array
     filled: bool = False
     width: float = 1.6
+
+    __repr__ = short_repr
 
 
 def vehicle_lines(vehicle: Vehicle) -> list[Line]:

@@ -8,7 +8,23 @@ from hodograph.core.units import unit_named
 
 _UNITS: Mapping[str, str] = {
     unit_named(symbol).suffix: symbol
-    for symbol in ("rad", "rad/s", "rad/s^2", "m", "m/s", "m/s^2", "N", "N*m", "N/m", "s", "m^2", "1/m")
+    for symbol in (
+        "rad",
+        "rad/s",
+        "rad/s^2",
+        "m",
+        "m/s",
+        "m/s^2",
+        "N",
+        "N*m",
+        "N/m",
+        "s",
+        "Pa",
+        "Hz",
+        "kg",
+        "m^2",
+        "1/m",
+    )
 }
 
 

@@ -8,6 +8,7 @@ from enum import IntEnum
 
 import numpy as np
 
+from hodograph.core.display import cut, short_repr
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.core.layout import StateLayout
@@ -52,6 +53,10 @@ class Disturbance:
     entry: tuple[int, int, int] = (0, 0, 0)
     stream: str = ""
     channel: str | None = None
+
+    def __repr__(self) -> str:
+        back = "" if self.time_constant_s is None else f", returns in {self.time_constant_s:g} s"
+        return f"Disturbance({cut(self.name)}, {self.kind.name}: std {self.std:g}, density {self.density:g}{back})"
 
 
 def body_force(model: Model, at: str, body: str, axis: tuple[float, ...], *, density: float, std: float) -> Disturbance:
@@ -173,6 +178,8 @@ class Uncertainty:
         """The covariance at the start of [z, zd, θ]."""
         std = [self.std_z] * f + [self.std_zd] * f + [d.std for d in self.disturbances]
         return np.diag(np.array(std) ** 2)
+
+    __repr__ = short_repr
 
 
 def state_layout(model: Model, disturbances: Sequence[Disturbance] = ()) -> StateLayout:
