@@ -23,7 +23,7 @@ from hodograph.core.reading import Reading
 from hodograph.multibody.model.build import Model, State
 from hodograph.multibody.motion.kinematics import from_independent
 from hodograph.observers.engine import Service, make_output
-from hodograph.observers.events import Column, events_of_columns
+from hodograph.observers.events import StreamColumns, events_of_columns
 from hodograph.observers.loop import Events
 from hodograph.observers.on_mechanism.counts import NIS_ROWS, NIS_SUM
 from hodograph.observers.on_mechanism.mechanism import MechanismEngine, recipe_of
@@ -166,12 +166,14 @@ def _events(engine: MechanismEngine, truth: TrueMotion, readings: Sequence[Readi
         at = np.array([r.t_sensor_ns for r in own], dtype=np.int64)
         first, end = engine.problem.sensors.first_row[sensor.name]
         values = np.array([r.values for r in own]).reshape(len(own), end - first)
-        columns.append(Column(engine.streams[sensor.name], at, values))
+        columns.append(StreamColumns(engine.streams[sensor.name], at, values))
     for i, name in enumerate(engine.problem.model.inputs):
         led = [s.inputs[i] if len(s.inputs) else np.zeros(3) for s in truth.states[1:]]
-        columns.append(Column(engine.streams[name], t_ns, np.array(led)))
+        columns.append(StreamColumns(engine.streams[name], t_ns, np.array(led)))
     until_ns = t_ns[steps - 1]
-    return events_of_columns([Column(c.stream, c.t_ns[s], c.values[s]) for c in columns for s in [c.t_ns <= until_ns]])
+    return events_of_columns(
+        [StreamColumns(c.stream, c.t_ns[s], c.values[s]) for c in columns for s in [c.t_ns <= until_ns]]
+    )
 
 
 def _run(engine: MechanismEngine, truth: TrueMotion, readings: Sequence[Reading], seed: int, steps: int) -> ScoredRun:

@@ -31,7 +31,7 @@ from hodograph.multibody.model.build import build
 from hodograph.multibody.model.mechanism import shipped_mechanism
 from hodograph.observers.conformance import STEP_NS, pushed_rail
 from hodograph.observers.conformance import simulate as simulate_case
-from hodograph.observers.events import Column, events_of_columns, run_events
+from hodograph.observers.events import StreamColumns, events_of_columns, run_events
 from hodograph.observers.on_mechanism.mechanism import engine, observer
 from hodograph.observers.on_mechanism.recipes import RECIPES
 from hodograph.observers.on_mechanism.uncertainty import Uncertainty, unknown_point_forces
@@ -103,7 +103,7 @@ def mechanism_objects() -> list[Any]:
     run = batch.run(np.zeros((30, 2)), for_smoother=True)
     for reading in simulate_case(case, 30, 1)[1]:
         online.correct(reading)
-    column = Column(batch.streams["rate"], np.arange(9) * STEP_NS, np.zeros((9, 1)))
+    column = StreamColumns(batch.streams["rate"], np.arange(9) * STEP_NS, np.zeros((9, 1)))
     nodes = run_events(engine(case.problem, "dekf"), events_of_columns([column]), 9)
     return [
         truth, result, result.figures(EVIL), case, online, online.estimate, batch, run, smooth(run), nodes, column,
@@ -262,7 +262,7 @@ def test_tables_of_notebooks_escape_the_names_of_strangers(tmp_path: Path) -> No
 def mechanism_nodes() -> Any:
     problem = replace(pushed_rail().problem, uncertainty=Uncertainty(0.1, 0.1, 0.1))
     made = engine(problem, "dekf")
-    column = Column(made.streams["rate"], np.arange(9) * STEP_NS, np.full((9, 1), 0.5))
+    column = StreamColumns(made.streams["rate"], np.arange(9) * STEP_NS, np.full((9, 1), 0.5))
     return run_events(made, events_of_columns([column]), 9)
 
 
