@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import inf
 from time import thread_time
 
@@ -22,7 +21,7 @@ from hodograph.core.frames import Array
 from hodograph.core.reading import Reading
 from hodograph.multibody.model.build import Model, State
 from hodograph.multibody.motion.kinematics import from_independent
-from hodograph.observers.engine import Service, make_output
+from hodograph.observers.engine import Service, make_output, no_events
 from hodograph.observers.events import StreamColumns, events_of_columns
 from hodograph.observers.loop import Events
 from hodograph.observers.on_mechanism.counts import NIS_ROWS, NIS_SUM
@@ -79,22 +78,24 @@ def evaluate(
         readings = simulate_readings(reads, truth.states[1:], np.random.default_rng(seed))
         off = _start_error(start_error, uncertainty, len(truth.model.independent), seed)
         for label, c in chosen.items():
-            limit = gate if c.gate is None else c.gate
-            make = partial(_engine, _started(problems[label], truth, off), recipes[label], limit)
-            if not runs[label]:  # compiled before the clock runs
-                _run(make(), truth, readings, seed, 1)
-            runs[label].append(_run(make(), truth, readings, seed, len(truth.states) - 1))
+            problem = _started(problems[label], truth, off)
+            made = _engine(problem, recipes[label], gate if c.gate is None else c.gate)
+            runs[label].append(_run(made, truth, readings, seed))
     return Evaluation(truth, state_layout(truth.model), {k: tuple(v) for k, v in runs.items()}, after_s)
 
 
 def _engine(problem: Problem, recipe: Recipe, gate: float) -> MechanismEngine:
     start_s = problem.start.t_s
-    return MechanismEngine(problem, recipe, gate, Service(problem.step_s, round(1e9 * start_s), start_s, strict=True))
+    made = MechanismEngine(problem, recipe, gate, Service(problem.step_s, round(1e9 * start_s), start_s, strict=True))
+    made.process(no_events(), made.step)  # compiled before the clock runs
+    return made
 
 
 def _contenders(observers: Sequence[str] | Mapping[str, str | Contender]) -> dict[str, Contender]:
     if isinstance(observers, str):
         raise ValueError(f"observers: want a list of names or a mapping, got the text {observers!r}")
+    if not isinstance(observers, Mapping) and not all(isinstance(name, str) for name in observers):
+        raise ValueError("observers: a list has names only; a Contender needs a label, so give a mapping")
     named = observers if isinstance(observers, Mapping) else {name: name for name in observers}
     if not named:
         raise ValueError("no observers to compare")
@@ -157,30 +158,27 @@ def _started(problem: Problem, truth: TrueMotion, off: Array) -> Problem:
     return Problem(model, problem.sensors, problem.uncertainty, begun, problem.step_s)
 
 
-def _events(engine: MechanismEngine, truth: TrueMotion, readings: Sequence[Reading], steps: int) -> Events:
-    """The first `steps` of what is read, each reading at the time it was measured; inputs are known as they were."""
+def _events(engine: MechanismEngine, truth: TrueMotion, readings: Sequence[Reading]) -> Events:
+    """All that is read, each reading at the time it was measured; inputs are known as they were."""
     columns = []
-    t_ns = np.array([round(1e9 * s.t_s) for s in truth.states[1:]], dtype=np.int64)
     for sensor in engine.problem.sensors.sensors:
         own = [r for r in readings if r.stream == sensor.name and r.t_sensor_ns is not None]
-        at = np.array([r.t_sensor_ns for r in own], dtype=np.int64)
+        at_ns = np.array([r.t_sensor_ns for r in own], dtype=np.int64)
         first, end = engine.problem.sensors.first_row[sensor.name]
         values = np.array([r.values for r in own]).reshape(len(own), end - first)
-        columns.append(StreamColumns(engine.streams[sensor.name], at, values))
+        columns.append(StreamColumns(engine.streams[sensor.name], at_ns, values))
+    t_ns = np.array([round(1e9 * s.t_s) for s in truth.states[1:]], dtype=np.int64)
     for i, name in enumerate(engine.problem.model.inputs):
         led = [s.inputs[i] if len(s.inputs) else np.zeros(3) for s in truth.states[1:]]
         columns.append(StreamColumns(engine.streams[name], t_ns, np.array(led)))
-    until_ns = t_ns[steps - 1]
-    return events_of_columns(
-        [StreamColumns(c.stream, c.t_ns[s], c.values[s]) for c in columns for s in [c.t_ns <= until_ns]]
-    )
+    return events_of_columns(columns)
 
 
-def _run(engine: MechanismEngine, truth: TrueMotion, readings: Sequence[Reading], seed: int, steps: int) -> ScoredRun:
-    """One observer over the first `steps` of one seed; from where it was lost its rows are NaN."""
-    rows = 2 * len(truth.model.independent)
+def _run(engine: MechanismEngine, truth: TrueMotion, readings: Sequence[Reading], seed: int) -> ScoredRun:
+    """One observer over one seed; from where it was lost its rows are NaN."""
+    steps, rows = len(truth.states) - 1, 2 * len(truth.model.independent)
     out = make_output(engine.step + 1, steps, len(engine.layout), traced=False)
-    events = _events(engine, truth, readings, steps)
+    events = _events(engine, truth, readings)
     begin_s = thread_time()
     engine.process(events, engine.step + steps, out)
     spent_s = thread_time() - begin_s

@@ -248,6 +248,7 @@ def wrong(**changed: Any) -> dict[str, Any]:
         (wrong(observers=[]), "no observers"),
         (wrong(observers=["dekf", "dekf"]), "named twice"),
         (wrong(observers="dekf"), "the text 'dekf'"),
+        (wrong(observers=[Contender("dekf")]), "give a mapping"),
         (wrong(sensors=[]), "no sensors"),
         (wrong(sensors=[Encoder("e", "phi", Quality(0.1))]), "phi"),
         (wrong(sensors=[Gyroscope("g", "flywheel", Quality(0.1))]), "no body flywheel"),
