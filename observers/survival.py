@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from hodograph.core.estimate import Estimate
 from hodograph.core.frames import Array
-from hodograph.core.reading import Reading
+from hodograph.core.reading import Reading, Verdict
 from hodograph.observers.protocol import Observer
 
 SECOND_NS = 1_000_000_000
