@@ -14,6 +14,7 @@ from math import cos, pi, sin
 
 import numpy as np
 
+from hodograph.core.display import short_repr
 from hodograph.core.frames import Array
 from hodograph.core.reading import Reading, Verdict
 from hodograph.multibody.model.build import Model, build
@@ -57,6 +58,8 @@ class LinearCase:
     P0: Array
     circular: bool
     drift: Array
+
+    __repr__ = short_repr
 
 
 Make = Callable[[LinearCase], Observer]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hodograph.core.display import listed
 from hodograph.core.frames import Array
 from hodograph.core.layout import StateLayout
 from hodograph.core.reading import Verdict
@@ -93,6 +94,11 @@ class Engine:
 
     def __post_init__(self) -> None:
         self.open()
+
+    def __repr__(self) -> str:
+        doubt = "" if self.valid else ", not valid"
+        what = f"{listed(self.layout.names)}; reads {listed(self.streams)}"
+        return f"{type(self).__name__}(at {self.t_ns} ns{doubt}: {what})"
 
     def kept(self) -> tuple[Array, Array]:
         """What a copy must take over."""

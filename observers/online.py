@@ -14,6 +14,7 @@ from math import isfinite, nan
 
 import numpy as np
 
+from hodograph.core.display import listed
 from hodograph.core.estimate import Estimate
 from hodograph.core.reading import Reading, Verdict
 from hodograph.observers.engine import Engine, Stream, events_of, make_output
@@ -65,6 +66,11 @@ class OnlineObserver:
     _taken: int = field(default=0, init=False, repr=False)
     _ahead_ns: int | None = field(default=None, init=False, repr=False)
     _stale_ns: list[int] = field(default_factory=list, init=False, repr=False)
+
+    def __repr__(self) -> str:
+        counts = [f"{stream} {count} {verdict}" for (stream, verdict), count in self.counts.items()]
+        said = listed(counts) if counts else "no readings yet"
+        return f"OnlineObserver({type(self.engine).__name__} at {self.t_ns} ns; {said})"
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.lag_s <= 60.0:

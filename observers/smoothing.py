@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hodograph.core.display import short_repr
 from hodograph.core.frames import Array
 from hodograph.core.layout import StateLayout
 from hodograph.numerics.compiling import njit
@@ -23,6 +24,8 @@ class Smoothed:
 
     x: Array
     P: Array
+
+    __repr__ = short_repr
 
 
 def smooth(run: Run) -> Smoothed:

@@ -7,6 +7,7 @@ from functools import partial
 from math import inf
 from typing import Any
 
+from hodograph.core.display import counted, cut, listed
 from hodograph.core.frames import Array
 from hodograph.core.layout import StateLayout
 from hodograph.multibody.model.build import State
@@ -53,6 +54,10 @@ class Run:
     P_prior: Array
     layout: StateLayout
 
+    def __repr__(self) -> str:
+        lost = "" if self.done == len(self.x) else f", lost after {self.done}"
+        return f"Run({counted(len(self.x), 'step')} of {counted(self.x.shape[1], 'row')}{lost})"
+
 
 class MechanismEngine(Engine):
     """One observer on one mechanism. By default `strict`, as a benchmark wants it: a lost state ends the run."""
@@ -69,6 +74,11 @@ class MechanismEngine(Engine):
             problem.layout,
             *assemble(streams_of(problem), self.service, partial(filter_of, problem, recipe, gate)),
         )
+
+    def __repr__(self) -> str:
+        what, name = type(self.recipe).__name__, cut(self.problem.model.mechanism.name)
+        doubt = "" if self.valid else ", not valid"
+        return f"MechanismEngine({what} on {name}, at {self.t_s:.6g} s{doubt}: {listed(self.layout.names)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.problem, self.recipe, self.gate, self.service), self.kept()

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hodograph.core.display import counted, cut, listed
 from hodograph.core.frames import Array
 from hodograph.core.layout import StateLayout
 from hodograph.multibody.forces.columns import TYRE_KIND
@@ -45,6 +46,11 @@ class Problem:
     newton: StepOptions = TO_THE_END
     joined: frozenset[str] = frozenset()
     force: Any = field(default=NO_FORCE, repr=False)
+
+    def __repr__(self) -> str:
+        name, more = cut(self.model.mechanism.name), len(self.uncertainty.disturbances)
+        unknowns = f", {counted(more, 'disturbance')}" if more else ""
+        return f"Problem({name}, steps of {self.step_s:g} s{unknowns}; reads {listed(self.sensors.first_row)})"
 
     def __post_init__(self) -> None:
         if not 1e-6 <= self.step_s <= 10.0:

@@ -8,6 +8,7 @@ from enum import IntEnum
 
 import numpy as np
 
+from hodograph.core.display import cut, short_repr
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.core.layout import StateLayout
@@ -52,6 +53,10 @@ class Disturbance:
     entry: tuple[int, int, int] = (0, 0, 0)
     stream: str = ""
     channel: str | None = None
+
+    def __repr__(self) -> str:
+        back = "" if self.time_constant_s is None else f", returns in {self.time_constant_s:g} s"
+        return f"Disturbance({cut(self.name)}, {self.kind.name}: std {self.std:g}, density {self.density:g}{back})"
 
 
 def body_force(model: Model, at: str, body: str, axis: tuple[float, ...], *, density: float, std: float) -> Disturbance:
@@ -191,11 +196,19 @@ class Uncertainty:
         std = [self.std_z] * f + [self.std_zd] * f + [d.std for d in self.disturbances]
         return np.diag(np.array(std) ** 2)
 
+    __repr__ = short_repr
+
 
 def state_layout(model: Model, disturbances: Sequence[Disturbance] = ()) -> StateLayout:
-    """Names of [z, zd, θ], e.g. theta_rad, theta_dot_radps."""
+    """Names of [z, zd, θ], e.g. theta_rad, theta_dot_radps.
+
+    An angle lives on a circle, unless a spring on it counts the turns.
+    """
     z = [model.names[i] for i in model.independent]
+    springs = [f for f in model.mechanism.forces.values() if isinstance(f, CoordinateSpring)]
+    wound = {f.coordinate for f in springs if f.stiffness or f.stiffness_curve}
     units = ["m" if "." in name or name in model.mechanism.distances else "rad" for name in z]
     names = [f"{name}_{unit}" for name, unit in zip(z, units, strict=True)]
     rates = [f"{name}_dot_{unit}ps" for name, unit in zip(z, units, strict=True)]
-    return StateLayout((*names, *rates, *(d.name for d in disturbances)))
+    turns = frozenset(f"{n}_rad" for n, unit in zip(z, units, strict=True) if unit == "rad" and n not in wound)
+    return StateLayout((*names, *rates, *(d.name for d in disturbances)), turns)

@@ -19,6 +19,7 @@ from hodograph.observers.loop import COASTING, Core
 from hodograph.observers.memory import Room
 from hodograph.observers.on_mechanism.counts import LOG_LIKELIHOOD, NIS_ROWS
 from hodograph.observers.online import Clock, OnlineObserver
+from hodograph.observers.series import series_html, series_line
 from hodograph.observers.sideslip.drive import SideslipDrive
 from hodograph.observers.sideslip.filter import (
     MOST_SURPRISE,
@@ -118,6 +119,13 @@ class SideslipRun:
     std: Array
     valid: NDArray[np.bool_]
     verdicts: Mapping[Verdict, int]
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count} {verdict}" for verdict, count in self.verdicts.items()) or "no readings"
+        return f"SideslipRun({series_line(self.t_ns, self.layout.names, self.valid)}; {counts})"
+
+    def _repr_html_(self) -> str:
+        return series_html(repr(self), self.layout.names, self.x, self.std)
 
     def __getitem__(self, name: str) -> Array:
         """The row `name` over time, (n,)."""
