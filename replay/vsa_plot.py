@@ -85,7 +85,7 @@ def plot_residuals(drive: SideslipDrive, estimate: VsaEstimate, path: Path, titl
 def plot_comparison(
     drive: SideslipDrive, estimates: dict[str, VsaEstimate], path: Path, span_s: tuple[float, float]
 ) -> None:
-    """Several estimates and the reference in one stretch of time, in the manner of the seed's figures 60 to 65."""
+    """Several estimates and the reference in one stretch of time (Magri 2024, figures 60-65)."""
     figure, axes = _figure(1, 1, (11.0, 4.0))
     axis = axes[0, 0]
     use = (drive.t_s >= span_s[0]) & (drive.t_s <= span_s[1])
