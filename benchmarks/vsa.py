@@ -15,13 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
+from hodograph.ann.model import VsaKind, VsaModel
 from hodograph.ann.network import MemorySpec, VsaEstimate, VsaNetwork
+from hodograph.ann.observer import estimate_drive
 from hodograph.ann.tansig import TansigRegressor
-from hodograph.ann.training import RECIPES, TrainingDrive, cross_validate
-from hodograph.observers.sideslip.filter import run_sideslip
+from hodograph.ann.training import RECIPES, cross_validate
+from hodograph.observers.sideslip.drive import SideslipDrive
+from hodograph.observers.sideslip.observer import engine_for, run_drive
 from hodograph.observers.sideslip.vehicle import sideslip_vehicle_from_text
-from hodograph.replay.vsa_drive import VsaDrive, read_drive
-from hodograph.replay.vsa_model import VsaKind, VsaModel
+from hodograph.replay.vsa_drive import read_drive
 from hodograph.replay.vsa_plot import plot_comparison, plot_estimate, plot_residuals
 from hodograph.replay.vsa_score import VsaScore, by_acc_y, delay_s, score
 from hodograph.replay.vsa_training import Effort, identified_filter, train_model
@@ -34,12 +36,12 @@ SEEDS = range(5)
 PLOTS = ROOT / "vsa_out"
 
 
-def lm() -> VsaDrive:
+def lm() -> SideslipDrive:
     """The 250 LM, whole."""
     return read_drive(DATA / "revs-250lm" / "250lm_20140222_01_part1.csv", MAPPINGS / "revs-250lm.toml")
 
 
-def tum(number: int) -> VsaDrive:
+def tum(number: int) -> SideslipDrive:
     """The simulated race car, one of its files."""
     return read_drive(DATA / "tum-vehicle-sim" / f"data_to_train_{number}.csv", MAPPINGS / "tum-vehicle-sim.toml")
 
@@ -59,7 +61,7 @@ def line(name: str, scores: list[VsaScore], target: float | None, delay: float |
     )
 
 
-def plain_static(train: VsaDrive, test: VsaDrive) -> list[VsaScore]:
+def plain_static(train: SideslipDrive, test: SideslipDrive) -> list[VsaScore]:
     """The network of Magri 2024, section 4.2: five raw inputs, 10 neurons, best of 2 starts; it has no band."""
     scores = []
     for seed in SEEDS:
@@ -71,30 +73,29 @@ def plain_static(train: VsaDrive, test: VsaDrive) -> list[VsaScore]:
     return scores
 
 
-def _bare(drive: VsaDrive, beta_rad: np.ndarray) -> VsaEstimate:
-    return VsaEstimate(beta_rad, np.full(len(beta_rad), np.nan), np.asarray(drive.moving))
+def _bare(drive: SideslipDrive, beta_rad: np.ndarray) -> VsaEstimate:
+    return VsaEstimate(drive.t_ns, beta_rad, np.full(len(beta_rad), np.nan), np.asarray(drive.moving))
 
 
-def networks(kind: VsaKind, train: VsaDrive) -> list[VsaModel]:
+def networks(kind: VsaKind, train: SideslipDrive) -> list[VsaModel]:
     """One model a seed."""
     return [train_model(kind, [train], seed=seed) for seed in SEEDS]
 
 
-def choice(train: VsaDrive) -> None:
+def choice(train: SideslipDrive) -> None:
     """What cross-validation inside the training part says; one integral was taken before anything was evaluated."""
     print("chosen on the first two thirds of the 250 LM by 5 blocks held out in turn (RMSE deg, mean of the seeds):")
-    examples = [TrainingDrive(train.t_s, train.inputs, _reference(train))]
     without = (MemorySpec((1.0,), (), hold_spikes=True), MemorySpec((3.0,), (), hold_spikes=True))
     short = MemorySpec((1.0,), (0.3,), hold_spikes=True)
     with_memory = (short, replace(short, integrals_s=(0.15, 0.6)), replace(short, curvature=True))
     for memory in without:
-        _choice(examples, memory, seeds=1)
+        _choice([train], memory, seeds=1)
     for memory in with_memory:
-        _choice(examples, memory, seeds=len(SEEDS))
+        _choice([train], memory, seeds=len(SEEDS))
     print("  (one integral was chosen first; the others were tried after it had missed: 0.225, 0.264 on the test)")
 
 
-def _choice(examples: list[TrainingDrive], memory: MemorySpec, seeds: int) -> None:
+def _choice(examples: list[SideslipDrive], memory: MemorySpec, seeds: int) -> None:
     recipe = replace(RECIPES["memory"], memory=memory)
     rmse = np.degrees([cross_validate(examples, recipe, seed=seed) for seed in range(seeds)])
     also = ", r/v" if memory.curvature else ""
@@ -103,12 +104,7 @@ def _choice(examples: list[TrainingDrive], memory: MemorySpec, seeds: int) -> No
     )
 
 
-def _reference(drive: VsaDrive) -> np.ndarray:
-    assert drive.beta_rad is not None
-    return drive.beta_rad
-
-
-def speed(network: VsaNetwork, drive: VsaDrive, model: VsaModel) -> None:
+def speed(network: VsaNetwork, drive: SideslipDrive, model: VsaModel) -> None:
     """Processor time per sample (the machine may be shared), batched and one by one, best of five."""
     stream, sample = network.stream(), drive.inputs[100].copy()
     batch, single, filtered = [], [], []
@@ -123,7 +119,7 @@ def speed(network: VsaNetwork, drive: VsaDrive, model: VsaModel) -> None:
             stream.step(0.01 * k, sample)
         single.append((time.thread_time() - begin) / 20_000)
         begin = time.thread_time()
-        run_sideslip(drive.t_s, drive.inputs, part.parameters)
+        run_drive(engine_for(part, drive), drive)
         filtered.append((time.thread_time() - begin) / len(drive.t_s))
     print(
         f"\ninference with memory, {len(network.members)} members, band and domain included: "
@@ -149,7 +145,7 @@ def real_car() -> tuple[VsaModel, VsaModel]:
     part = identified_filter([train], car, Effort(), lambda *_: None)
     table_head("250 LM, last third (t >= 370 s); errors in deg, ms = how late; median of 5 seeds")
     ekf = VsaModel(VsaKind.EKF, None, part)
-    shown = {"filter": ekf.run(test.t_s, test.inputs)}
+    shown = {"filter": estimate_drive(ekf, test)}
     line("filter (vsa identify)", [score(test, shown["filter"])], 0.28, delay_s(test, shown["filter"]))
     line("published network, raw inputs", plain_static(train, test), 0.39)
     models: dict[VsaKind, list[VsaModel]] = {}
@@ -160,7 +156,7 @@ def real_car() -> tuple[VsaModel, VsaModel]:
             models[kind] = [first, *rest]
         else:
             models[kind] = networks(kind, train)
-        runs = [m.run(test.t_s, test.inputs) for m in models[kind]]
+        runs = [estimate_drive(m, test) for m in models[kind]]
         line(f"{kind}", [score(test, r) for r in runs], target, delay_s(test, runs[0]))
         shown[str(kind)] = runs[0]
     print("\nRMSE deg by |ay| (m/s2, low-passed at 1 Hz), seed 0:")
@@ -175,7 +171,7 @@ def real_car() -> tuple[VsaModel, VsaModel]:
     return models[VsaKind.MEMORY][0], hybrid
 
 
-def plots(test: VsaDrive, shown: dict[str, VsaEstimate]) -> None:
+def plots(test: SideslipDrive, shown: dict[str, VsaEstimate]) -> None:
     """In the manner of Magri 2024, figures 60-65 (one corner) and 69 (a lap)."""
     PLOTS.mkdir(exist_ok=True)
     for name, run in shown.items():
@@ -189,10 +185,10 @@ def simulated_car(lm_memory: VsaModel, lm_hybrid: VsaModel) -> None:
     train, test = tum(2), tum(12)
     table_head("TUM simulated race car, trained on file 2, tested on file 12 (no vehicle file)")
     part = identified_filter([train], None, Effort(), lambda *_: None)
-    run = VsaModel(VsaKind.EKF, None, part).run(test.t_s, test.inputs)
+    run = estimate_drive(VsaModel(VsaKind.EKF, None, part), test)
     line("filter (vsa identify)", [score(test, run)], 0.45, delay_s(test, run))
     memory = train_model(VsaKind.MEMORY, [train])
-    line("memory, one seed", [score(test, memory.run(test.t_s, test.inputs))], None)
+    line("memory, one seed", [score(test, estimate_drive(memory, test))], None)
     table_head("a network on a car it was not trained for must say so: look at 'valid'")
     whole = lm()
     for name, model, drive in (
@@ -201,7 +197,7 @@ def simulated_car(lm_memory: VsaModel, lm_hybrid: VsaModel) -> None:
         ("250 LM hybrid on TUM 12", lm_hybrid, test),
         ("TUM memory on the 250 LM", memory, whole),
     ):
-        line(name, [score(drive, model.run(drive.t_s, drive.inputs))], None)
+        line(name, [score(drive, estimate_drive(model, drive))], None)
 
 
 def main() -> None:

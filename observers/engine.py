@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hodograph.core.frames import Array
 from hodograph.core.layout import StateLayout
 from hodograph.core.reading import Verdict
+from hodograph.numerics.entry import entry_of
 from hodograph.observers.filter import Filter
 from hodograph.observers.loop import (
     BOOK,
@@ -86,6 +87,7 @@ class Engine:
     core: Core
     calls: int = field(default=0, init=False)
     """How often compiled code was entered."""
+    _entry: Callable[[Any, Core, Events, Output, int], int] | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.open()
@@ -141,7 +143,11 @@ class Engine:
     def process(self, events: Events, until: int, out: Output | None = None) -> int:
         """Take the events in and go on to node `until`; one compiled call. Their verdicts stand in `events`."""
         self.calls += 1
-        return self.filter.run(self.filter.arrays, self.core, events, out or no_output(len(self.layout)), until)
+        out = out or no_output(len(self.layout))
+        if self._entry is None:
+            self._entry = entry_of(self.filter.run, self.filter.arrays, self.core, events, out, until)
+        check_types(events, len(self.core.refusals))
+        return self._entry(self.filter.arrays, self.core, events, out, until)
 
     def advance(self, dt_s: float) -> None:
         """Go on by whole steps without readings."""
@@ -261,6 +267,22 @@ def assemble(
         ),
     )
     return streams, made, core
+
+
+EVENT_TYPES = Events(*map(np.dtype, ("int64", "uint32", "uint32", "uint32", "float64", "float64", "int64")))  # type: ignore[arg-type]
+
+
+def check_types(events: Events, streams: int) -> None:
+    """Machine code takes what it is given for what it was compiled for, and looks nowhere whether it is there."""
+    for name, array, wanted in zip(Events._fields, events, EVENT_TYPES, strict=True):
+        if array.dtype != wanted or not array.flags.c_contiguous or array.ndim != 1:
+            raise ValueError(f"events.{name}: want a contiguous row of {wanted}, got {array.dtype} {array.shape}")
+    count, values = len(events.t_ns), len(events.value)
+    lengths = tuple(map(len, events))
+    if lengths != (count, count, count, count + 1, values, values, count) or events.start[-1] != values:
+        raise ValueError(f"events of {count} readings and {values} values: lengths {lengths} do not fit")
+    if count and not events.stream.max() < streams:
+        raise ValueError(f"events name stream {events.stream.max()}, there are {streams}")
 
 
 def no_events() -> Events:

@@ -18,7 +18,7 @@ NODES_AT_ONCE = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class StreamColumns:
     """Readings of one stream: `t_ns` (m,) of the measurement, values (m, width)."""
 
     stream: Stream
@@ -26,9 +26,9 @@ class Column:
     values: Array
 
 
-def events_of_columns(columns: Sequence[Column]) -> Events:
+def events_of_columns(columns: Sequence[StreamColumns]) -> Events:
     """The readings in order of (time, stream); one that says nothing at all is left out, as the online shell does."""
-    kept = [Column(c.stream, c.t_ns[some], c.values[some]) for c in columns for some in [_said(c.values)]]
+    kept = [StreamColumns(c.stream, c.t_ns[some], c.values[some]) for c in columns for some in [_said(c.values)]]
     t_ns = np.concatenate([c.t_ns for c in kept]).astype(np.int64)
     stream = np.concatenate([np.full(len(c.t_ns), c.stream.index, dtype=np.uint32) for c in kept])
     row = np.concatenate([np.full(len(c.t_ns), c.stream.first, dtype=np.uint32) for c in kept])

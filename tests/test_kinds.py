@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from tyre_samples import TMEASY
 
+from hodograph.ann.model import VsaKind
 from hodograph.core.errors import SettingsError
 from hodograph.core.kinds import member, unknown_kind
 from hodograph.multibody import StepOptions, Stepper, build, read_mechanism, shipped_mechanism
@@ -25,7 +26,6 @@ from hodograph.multibody.model.constraint_rows import all_rows
 from hodograph.multibody.model.coordinates import lay_out
 from hodograph.multibody.model.inertia import Inertia, inertia_of
 from hodograph.multibody.steps.stepper import Refresh
-from hodograph.replay.vsa_model import VsaKind
 from hodograph.replay.vsa_training import train_model
 from hodograph.sensors import Quality, Row
 

@@ -18,7 +18,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sensors": {*LOW, "multibody"},
     "acquisition": {"core"},
     "observers": {*LOW, "sensors", "multibody"},
-    "ann": LOW,
+    "ann": {*LOW, "observers"},
     "twin": {*LOW, "acquisition", "sensors", "multibody", "track_maps"},
     "replay": {*LOW, "acquisition", "sensors", "multibody", "observers", "track_maps", "ann"},
     "onboard": {

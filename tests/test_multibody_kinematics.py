@@ -28,8 +28,8 @@ from hodograph.multibody import (
     user_force,
     velocity_sensitivity,
 )
+from hodograph.multibody.model import linear_kernels as linear
 from hodograph.multibody.model.assembly import dense_jacobian
-from hodograph.multibody.model.build import linear_kernels as linear
 from hodograph.multibody.model.constraint_kernels import accelerations
 from hodograph.multibody.motion import dynamics_kernels as dynamics
 

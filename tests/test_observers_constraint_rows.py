@@ -10,8 +10,12 @@ from hodograph.multibody.model.build import build
 from hodograph.multibody.model.constraint_kernels import choose_branches, evaluate, rates, set_guides
 from hodograph.multibody.model.mechanism import shipped_mechanism
 from hodograph.multibody.motion.kinematics import start_state
+from hodograph.observers.memory import Room
 from hodograph.observers.on_mechanism.constrained import constraint_row
-from hodograph.observers.on_mechanism.uncertainty import Uncertainty, make_node, make_plant
+from hodograph.observers.on_mechanism.plant import make_node, make_plant
+from hodograph.observers.on_mechanism.problem import Problem
+from hodograph.observers.on_mechanism.uncertainty import Uncertainty
+from hodograph.sensors import mount
 
 
 @pytest.mark.parametrize("name", ["fourbar", "fivebar", "spatial_fourbar", "xbw"])
@@ -19,8 +23,8 @@ def test_constraint_rows_are_derivatives(name: str) -> None:
     model = build(mechanism_of(read_vehicle(name)) if name == "xbw" else shipped_mechanism(name))
     rng = np.random.default_rng(3)
     state = start_state(model, rng.normal(size=model.n))
-    plant = make_plant(model, Uncertainty(1.0, 1.0, 1.0), 5e-3)
-    node = make_node(model, state, np.eye(2 * len(model.independent)), 0)
+    problem, room = Problem(model, mount(model, []), Uncertainty(1.0, 1.0, 1.0), state), Room()
+    plant, node = make_plant(problem, room, 5e-3), make_node(problem, room)
     rows, work, n = model.tables.rows, plant.work, model.n
     assert (rows.share < 3).any() == (name == "xbw"), "slots that share a form must be among the tested"
     choose_branches(rows, node.q, work.branch)

@@ -19,7 +19,8 @@ from hodograph.multibody.car import CORNERS, CornerKinematics, read_vehicle
 from hodograph.multibody.car.car import Car
 from hodograph.multibody.car.vehicle import car_of
 from hodograph.multibody.car.whole import whole_of
-from hodograph.observers.sideslip.filter import run_sideslip
+from hodograph.observers.sideslip.drive import SideslipDrive
+from hodograph.observers.sideslip.observer import engine_for, run_drive
 from hodograph.observers.sideslip.vehicle import ANY_CAR, sideslip_vehicle, sideslip_vehicle_from_text
 from hodograph.vehicles.car import Vehicle
 from hodograph.vehicles.file import (
@@ -228,8 +229,9 @@ def test_the_filter_of_a_car_follows_its_multibody_model() -> None:
     )
     errors_deg = []
     for known in (sideslip_vehicle(read_vehicle_file("xbw")), ANY_CAR):
-        run = run_sideslip(drive.t_s, inputs, known.prior)
-        error = (run.beta_rad - drive.beta_rad)[drive.t_s > 1.0]
+        heard = SideslipDrive.sampled("weaving", drive.t_s, inputs)
+        run = run_drive(engine_for(known.prior, heard), heard)
+        error = (run["beta_cg_rad"] - drive.beta_rad)[drive.t_s > 1.0]
         errors_deg.append(np.degrees(np.sqrt(np.mean(error**2))))
     assert np.degrees(np.abs(drive.beta_rad).max()) > 2.0
     assert errors_deg[0] < 0.3

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hodograph.core import Array, DataError
 from hodograph.core.display import spanned
-from hodograph.observers.events import Column, events_of_columns
+from hodograph.observers.events import StreamColumns, events_of_columns
 from hodograph.observers.loop import Events
 from hodograph.observers.sideslip.channels import CHANNELS, V_MIN_MPS, V_X
 from hodograph.observers.sideslip.sources import Sources
@@ -93,7 +93,7 @@ class SideslipDrive:
         """The readings for the loop."""
         table = self.sources.table()
         heard = self.heard or (("raster", Heard(self.t_ns, self.inputs)),)
-        return events_of_columns([Column(table[name], h.t_ns, h.values) for name, h in heard if name in table])
+        return events_of_columns([StreamColumns(table[name], h.t_ns, h.values) for name, h in heard if name in table])
 
     def between(self, t_min_s: float | None, t_max_s: float | None) -> SideslipDrive:
         """The rows with t_min_s <= t < t_max_s, in the data's own time (dates: seconds after its start)."""
