@@ -67,7 +67,7 @@ def user_force(function: Callable[..., None]) -> Any:
     The result goes into `Stepper(..., force=...)`. It runs inside the kernels, without Python and without the GIL. With
     NUMBA_DISABLE_JIT=1 the kernels are plain Python, and so is the force with all that it calls.
     """
-    if numba.config.DISABLE_JIT:  # numba.cfunc itself does not look
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # numba.cfunc itself does not look
         return function
     return numba.cfunc(USER_FORCE)(function)
 
