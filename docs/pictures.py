@@ -17,6 +17,7 @@ import matplotlib as mpl
 mpl.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
 FOLDER = Path(__file__).parent / "images"
@@ -51,11 +52,12 @@ class Sheet:
 
     width: float
     height: float
+    figure: Figure = field(init=False)
     axes: Axes = field(init=False)
 
     def __post_init__(self) -> None:
-        figure = plt.figure(figsize=(self.width / 10.0, self.height / 10.0))
-        self.axes = figure.add_axes((0.0, 0.0, 1.0, 1.0), xlim=(0.0, self.width), ylim=(0.0, self.height))
+        self.figure = plt.figure(figsize=(self.width / 10.0, self.height / 10.0))
+        self.axes = self.figure.add_axes((0.0, 0.0, 1.0, 1.0), xlim=(0.0, self.width), ylim=(0.0, self.height))
         self.axes.set_axis_off()
 
     def box(self, box: Box, title: str, text: str = "", colour: str = PLAIN) -> Box:
@@ -91,7 +93,7 @@ class Sheet:
     def save(self, name: str) -> None:
         """As SVG, the same bytes for the same picture."""
         with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "path"}):
-            self.axes.figure.savefig(FOLDER / f"{name}.svg", metadata={"Date": None, "Description": state()})
+            self.figure.savefig(FOLDER / f"{name}.svg", metadata={"Date": None, "Description": state()})
         plt.close()
 
 

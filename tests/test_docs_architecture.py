@@ -67,10 +67,10 @@ def test_the_picture_is_the_one_that_is_drawn_now(name: str, pictures: dict[str,
 
 @pytest.mark.parametrize("name", ["rooms", "step"])
 def test_no_words_of_a_picture_lie_on_others_or_leave_the_page(name: str, pictures: dict[str, Any]) -> None:
-    axes = pictures[name]().axes
-    axes.figure.canvas.draw()
-    page = axes.figure.bbox
-    said = [(text.get_text(), text.get_window_extent()) for text in axes.texts if text.get_text().strip()]
+    sheet = pictures[name]()
+    sheet.figure.canvas.draw()
+    page = sheet.figure.bbox
+    said = [(text.get_text(), text.get_window_extent()) for text in sheet.axes.texts if text.get_text().strip()]
     assert len(said) > 40
     for text, extent in said:
         assert page.x0 <= extent.x0 <= extent.x1 <= page.x1, text
