@@ -32,7 +32,7 @@ from hodograph.observers.loop import (
 )
 from hodograph.observers.memory import Room
 
-GAP_S, SETTLE_S, REFUSED_S, REFUSED_ROWS = 30.0, 2.0, 0.25, 5
+GAP_S, SETTLE_S, REFUSED_S, REFUSED_ROWS, SURPRISE = 30.0, 5.0, 0.25, 5, 6.0
 """See `Limits`: what an observer in service does about gaps, failures and rows of refusals."""
 
 
@@ -213,6 +213,7 @@ class Service:
     horizon_s: float = 0.0
     strict: bool = False
     settle_s: float = SETTLE_S
+    surprise: float = SURPRISE
 
     def __post_init__(self) -> None:
         if not 1e-6 <= self.step_s <= 10.0:
@@ -263,6 +264,7 @@ def assemble(
             settle=round(service.settle_s / service.step_s),
             refused_rows=REFUSED_ROWS,
             refused_steps=service.steps(REFUSED_S),
+            surprise=service.surprise,
             strict=int(service.strict),
         ),
     )

@@ -26,20 +26,31 @@ from hodograph.numerics.verdicts import GATED, INVALID, STALE, USED
 LOST, NOTED = -1, -2
 """What `correct` may say beside a verdict: the state is lost; an input of the model was taken, which is no reading."""
 
+WIDEN, ANEW = 1, -1
+"""What the loop does about a filter: let P grow, or begin anew."""
+
 STEP, COASTING, DOUBT, BROKEN, FAILED, BOOK = 0, 1, 2, 3, 4, 5
 """Entries of the book: node now, 1 while the state stands still, node from which the estimate is valid again, last node
 whose state did not follow from the one before by the model alone, 1 when a strict run has lost its state."""
 
-RUN, FIRST, LEVEL, HEARD, REFUSALS = 0, 1, 2, 3, 4
-"""Columns of the refusals of a stream: how many in a row, since which node, how often P was widened for them, and the
-node at which the stream was last used."""
+RUN, FIRST, LEVEL, FACTOR, MORE, HEARD, SURPRISE, REFUSALS = 0, 1, 2, 3, 4, 5, 6, 7
+"""Columns of the refusals of a stream: how many in a row, since which node, how often P was widened for them, by how
+many times the variance of the start and of its own the last time; the node at which the stream was last used, and the
+average of its ν²/S."""
 
-RESETS = 1
-"""In the counts of a filter: how often the loop began anew."""
-HIGHEST = 10
-"""Widenings in a row, each four times the one before; then the filter begins anew."""
-AMONG_OTHERS = 5
+RESETS, GATED_ROWS, NIS_SUM, NIS_ROWS, LAST_NIS = 1, 2, 4, 5, 7
+"""In the counts of a filter: how often the loop began anew; rows refused; the sum of ν²/S over the rows used, and how
+many they were; ν²/S of the last row looked at."""
+HIGHEST = 6
+"""Widenings in a row; then the filter begins anew, or where others are used the stream is left alone for a while."""
+AMONG_OTHERS = 10
 """So many times longer is waited for a stream that is refused while others are used."""
+NEWEST = 0.05
+"""Weight of the newest reading in the average surprise of its stream."""
+EXPECTED = 25.0
+"""ν²/S up to which a widening of four times the one before will do; what is further off asks for more …"""
+LEAST_MORE, MOST_MORE = 4.0, 100.0
+"""… within these bounds."""
 SANE = 1e150
 MOST = 400.0
 """So many times the variance of the start is kept of what P was when a filter begins anew."""
@@ -72,7 +83,8 @@ class Limits(NamedTuple):
     gap: int  # longer ones are not stepped through
     settle: int  # the estimate is called valid again so long after it was begun anew or widened
     refused_rows: int  # readings refused in a row …
-    refused_steps: int  # … over at least so long: P is too small
+    refused_steps: int  # … the first time over at least so long: P is too small
+    surprise: float  # an average ν²/S of a stream beyond this, 1 is normal, means that something is wrong
     strict: int
 
 
@@ -165,10 +177,13 @@ def keep_prior(core: Core, out: Output, k: int) -> None:
 
 
 @njit
-def widen(core: Core, k: int, factor: float) -> None:
-    """P grows by the uncertainty of the start times `factor`; the estimate is in doubt for a while."""
+def widen(core: Core, stream: int, k: int) -> None:
+    """P ← more · P + factor · the uncertainty of the start; the estimate is in doubt for a while."""
+    r = core.refusals[stream]
     for i in range(len(core.P)):
-        core.P[i, i] += factor * core.start_var[i]
+        for j in range(len(core.P)):
+            core.P[i, j] *= r[MORE]
+        core.P[i, i] += r[FACTOR] * core.start_var[i]
     core.book[DOUBT] = k + core.limits.settle
     core.book[BROKEN] = k
 
@@ -213,10 +228,26 @@ def heard(core: Core, stream: int, k: int) -> None:
 
 
 @njit
-def refused(core: Core, stream: int, k: int) -> float:
-    """A reading was refused: by how much P must grow, 0 while the row of refusals is short, −1 to begin anew.
+def surprised(core: Core, stream: int, k: int, gated: float, nis: float, rows: float) -> None:
+    """Average ν²/S of a stream, given the counts before its reading; while it is too large the estimate is in doubt.
 
-    Where other streams are used meanwhile it is more likely that this one is wrong, so more patience is due.
+    Wrong readings that are small enough to pass the gate are noticed here.
+    """
+    counts, r = core.counts, core.refusals[stream]
+    now_gated, now_rows = counts[GATED_ROWS] - gated, counts[NIS_ROWS] - rows
+    if now_gated + now_rows > 0.0:
+        mean = (counts[NIS_SUM] - nis + EXPECTED * now_gated) / (now_gated + now_rows)
+        r[SURPRISE] += NEWEST * (mean - r[SURPRISE])
+        if r[SURPRISE] > core.limits.surprise:
+            core.book[DOUBT] = k + core.limits.settle
+
+
+@njit
+def refused(core: Core, stream: int, k: int) -> int:
+    """A reading was refused: WIDEN, 0 while the row of refusals is short, ANEW.
+
+    Where other streams are used meanwhile it is more likely that this one is wrong, so more patience is due; and where
+    even a P that allows for anything did not help, this one is wrong, for the time being.
     """
     r, limits = core.refusals[stream], core.limits
     if r[RUN] == 0.0:
@@ -226,14 +257,20 @@ def refused(core: Core, stream: int, k: int) -> float:
     for other in range(len(core.refusals)):
         if other != stream and core.refusals[other, HEARD] >= r[FIRST]:
             patience = AMONG_OTHERS
-    if r[RUN] < patience * limits.refused_rows or k - r[FIRST] < patience * limits.refused_steps:
-        return 0.0
-    r[RUN] = 0.0
+    if r[RUN] < limits.refused_rows or (r[LEVEL] == 0.0 and k - r[FIRST] < patience * limits.refused_steps):
+        return 0
+    if r[LEVEL] == HIGHEST:
+        r[RUN] = r[LEVEL] = 0.0
+        return 0 if patience > 1 else ANEW
+    if r[LEVEL] == 0.0:
+        r[FACTOR], r[MORE] = 1.0, 1.0
+    else:
+        nis = core.counts[LAST_NIS]
+        r[MORE] = min(nis / EXPECTED, MOST_MORE) if nis > LEAST_MORE * EXPECTED else LEAST_MORE
+        r[FACTOR] *= r[MORE]
     r[LEVEL] += 1.0
-    if r[LEVEL] > HIGHEST:
-        return -1.0
-    factor: float = 4.0 ** (r[LEVEL] - 1.0)
-    return factor
+    r[RUN] = 0.0
+    return WIDEN
 
 
 @merged
@@ -248,20 +285,20 @@ def loop(f: Any, predict: Any, correct: Any, renew: Any, core: Core, events: Eve
         target = node_at(grid, events.t_ns[done]) if done < count else until
         if target > k or done == count:
             close_node(core, out, k)
-        factor, moved = 0.0, target > k
+        mend, moved, stream = 0, target > k, 0
         if moved:
             if not strict:
                 copied(core.memory, core.before)
                 if target - k > core.limits.gap and book[COASTING] == 0.0:
                     book[COASTING] = 1.0
-                    factor = -1.0
+                    mend = ANEW
             if book[COASTING] == 1.0:
                 k = target
             else:
                 k += 1
                 if not predict(f, grid.t0_s + (k - 1) * grid.step_s, grid.step_s) or not (strict or sane(core)):
-                    factor = -1.0
-            if strict and factor < 0.0:
+                    mend = ANEW
+            if strict and mend == ANEW:
                 book[FAILED] = 1.0
                 return done
             book[STEP] = k
@@ -272,7 +309,9 @@ def loop(f: Any, predict: Any, correct: Any, renew: Any, core: Core, events: Eve
             if target == k:
                 if not strict:
                     copied(core.memory, core.before)
+                stream = events.stream[done]
                 first, end = events.start[done], events.start[done + 1]
+                gated, nis, rows = core.counts[GATED_ROWS], core.counts[NIS_SUM], core.counts[NIS_ROWS]
                 verdict = correct(
                     f, events.row[done], events.value[first:end], events.var[first:end],
                     1e-9 * (events.t_ns[done] - grid.t0_ns - k * grid.step_ns), grid.t0_s + k * grid.step_s,
@@ -284,26 +323,28 @@ def loop(f: Any, predict: Any, correct: Any, renew: Any, core: Core, events: Eve
                     verdict = LOST
                 if verdict == LOST:
                     copied(core.before, core.memory)
+                if not strict and verdict in (USED, GATED):
+                    surprised(core, stream, k, gated, nis, rows)
                 if verdict == USED:
-                    heard(core, events.stream[done], k)
+                    heard(core, stream, k)
                 elif verdict in (GATED, LOST) and not strict:
-                    factor = refused(core, events.stream[done], k)
+                    mend = refused(core, stream, k)
                     if not sane(core):
-                        factor = -1.0
+                        mend = ANEW
                     copied(core.memory, core.before)
             events.verdict[done] = USED if verdict == NOTED else (INVALID if verdict == LOST else verdict)
             done += 1
         stood = book[COASTING] == 1.0
-        if factor < 0.0:
+        if mend == ANEW:
             begin_anew(core, k)
             book[COASTING] = 1.0 if moved or stood else 0.0
-        elif factor > 0.0:
-            widen(core, k, factor)
-        anew = factor != 0.0 or (moved and stood)
-        if anew and not renew(f, grid.t0_s + k * grid.step_s, factor < 0.0):
+        elif mend == WIDEN:
+            widen(core, stream, k)
+        changed = mend != 0 or (moved and stood)
+        if changed and not renew(f, grid.t0_s + k * grid.step_s, mend == ANEW):
             from_start(core)
             book[STEP], book[COASTING], book[DOUBT], book[BROKEN] = k, 1.0, k + core.limits.settle, k
         if moved:
-            if factor == 0.0:
+            if mend == 0:
                 keep_prior(core, out, k)
             open_node(core, k)

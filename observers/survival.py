@@ -21,10 +21,8 @@ from hodograph.observers.protocol import Observer
 SECOND_NS = 1_000_000_000
 WELL_S = 5.0
 """After so much of good readings an observer is well again."""
-BAND = 3.0
-"""Standard deviations that an error may have when an observer is well …"""
 LIE = 5.0
-"""… and beyond which an estimate that calls itself valid lies."""
+"""Standard deviations beyond which an estimate that calls itself valid lies."""
 LIES_S = 0.6
 """So long a lie may last before it is noticed: nobody can tell the first wrong readings from a sudden motion."""
 
@@ -38,6 +36,8 @@ class Trial:
     truth: Callable[[int], Mapping[str, float]]
     begin_s: float = 6.0
     """When the garbage begins: the observer has settled."""
+    band: float = 3.0
+    """Standard deviations within which 95 % of the errors lie when the observer is well."""
 
     @property
     def streams(self) -> tuple[str, ...]:
@@ -118,14 +118,14 @@ def run_spoilt(trial: Trial, garbage: Garbage, streams: Sequence[str]) -> Outcom
         if reading.t_ns > end_ns:
             times.append((reading.t_ns - end_ns) / SECOND_NS)
             errors.append(error)
-    return Outcome(_well_from(np.array(times), np.array(errors)), lies_s, valid)
+    return Outcome(_well_from(np.array(times), np.array(errors), trial.band), lies_s, valid)
 
 
-def _well_from(t_s: Array, error: Array) -> float:
+def _well_from(t_s: Array, error: Array, band: float) -> float:
     """The first time from which on 95 % of the errors lie in the band, and all within twice that."""
     for k in range(0, len(t_s), 5):
         rest = error[k:]
-        if np.mean(rest <= BAND) >= 0.95 and rest.max() <= 2.0 * BAND:
+        if np.mean(rest <= band) >= 0.95 and rest.max() <= 2.0 * band:
             return float(t_s[k])
     return np.inf
 
@@ -144,3 +144,109 @@ def check_recovers(trial: Trial, garbage: Sequence[Garbage] = GARBAGE) -> None:
             if not outcome.valid_at_end:
                 found.append(f"{told}not valid in the end")
     assert not found, "\n".join(found)
+
+
+def _settled(trial: Trial) -> tuple[Observer, list[Reading]]:
+    """An observer that has settled, and the good readings that come next."""
+    begin_ns = trial.readings[0].t_ns + round(SECOND_NS * trial.begin_s)
+    observer = trial.make()
+    for reading in trial.readings:
+        if reading.t_ns < begin_ns:
+            observer.correct(reading)
+    return observer, [r for r in trial.readings if r.t_ns >= begin_ns]
+
+
+def _same(one: Observer, other: Observer, told: str) -> None:
+    a, b = one.estimate, other.estimate
+    same = a.t_ns == b.t_ns and np.array_equal(a.x, b.x) and np.array_equal(a.P, b.P) and a.valid == b.valid
+    assert same, f"{told}: the estimate is another than without"
+
+
+def check_stamps(trial: Trial) -> None:
+    """A stamp far ahead moves nothing until a second one agrees; one that is no time at all never does."""
+    (observer, rest), (plain, _) = _settled(trial), _settled(trial)
+    good = rest[0]
+    for t_ns in (good.t_ns + 10 * SECOND_NS, 1 << 62, -(1 << 62), 1 << 80, np.inf, np.nan, None, "now"):
+        wrong: Any = t_ns
+        verdict = observer.correct(replace(good, t_ns=wrong))
+        assert verdict in (Verdict.INVALID, Verdict.STALE), f"a stamp of {t_ns} was {verdict.name}"
+        _same(observer, plain, f"after a stamp of {t_ns}")
+    for stream in ("nobody", None, 7, ["position"]):
+        nobody: Any = stream
+        assert observer.correct(Reading(good.t_ns + 10 * SECOND_NS, nobody, good.values)) is Verdict.INVALID
+        _same(observer, plain, f"after stream {stream}")
+    observer.correct(replace(good, t_ns=good.t_ns + 10 * SECOND_NS, values=tuple(np.nan for _ in good.values)))
+    _same(observer, plain, "after a reading of NaN ten seconds ahead")
+    for reading in rest[:40]:
+        observer.correct(reading)
+        plain.correct(reading)
+    _same(observer, plain, "with good readings after stamps far ahead")
+    ahead = [replace(r, t_ns=r.t_ns + 100 * SECOND_NS) for r in rest[40:60]]
+    verdicts = [observer.correct(r) for r in ahead]
+    assert verdicts[0] is Verdict.INVALID, "the first reading after a silence of 100 s moved the clock by itself"
+    assert observer.estimate.t_ns >= ahead[-2].t_ns, "readings that agree did not bring the clock on"
+
+
+def check_far_prediction(trial: Trial) -> None:
+    """An hour ahead is bounded work, and says that nobody knows; good readings then make the observer well again."""
+    observer, rest = _settled(trial)
+    before, hour_ns = observer.estimate, 3600 * SECOND_NS
+    observer.predict_to(before.t_ns + hour_ns)
+    e = observer.estimate
+    assert abs(e.t_ns - before.t_ns - hour_ns) < SECOND_NS, "the clock did not go on"
+    assert np.isfinite(e.x).all()
+    assert np.isfinite(e.P).all()
+    assert not e.valid, "after an hour without a reading the estimate calls itself valid"
+    later = replace(trial, truth=lambda t_ns: trial.truth(t_ns - hour_ns))
+    errors, valid = [], False
+    for reading in rest:
+        observer.correct(replace(reading, t_ns=reading.t_ns + hour_ns))
+        e = observer.estimate
+        if reading.t_ns > rest[0].t_ns + round(SECOND_NS * WELL_S):
+            errors.append(off(later, e))
+            valid = e.valid
+    assert valid, "not valid in the end"
+    assert np.mean(np.array(errors) <= trial.band) >= 0.9, f"off by {max(errors):.1f} standard deviations after an hour"
+
+
+def check_repeats(trial: Trial, size: Callable[[Observer], int], count: int = 20_000) -> None:
+    """Readings of one stamp, however many, need no more room than `size` says a few hundred do."""
+    observer, rest = _settled(trial)
+    for _ in range(1000):
+        observer.correct(rest[0])
+    few = size(observer)
+    for _ in range(count):
+        observer.correct(rest[0])
+    assert size(observer) <= 1.2 * few, f"{count} readings of one stamp: {few} bytes became {size(observer)}"
+    for reading in rest:
+        observer.correct(reading)
+    assert off(trial, observer.estimate) < 2.0 * trial.band
+
+
+def check_shapes(trial: Trial) -> None:
+    """Values that are not as many numbers as the stream has are INVALID; what a caller does with its array later is
+    its own affair.
+    """
+    (observer, rest), (plain, _) = _settled(trial), _settled(trial)
+    good = rest[0]
+    n = len(good.values)
+    shapes: tuple[Any, ...] = (
+        (), good.values[:-1] or (1.0, 2.0), (*good.values, 1.0), (1.0,) * (n + 7), ("1.0",) * n, "1.0", None, 1.0,
+        (None,) * n, np.zeros((n, 1)), np.zeros((0, n)), ("a",) * n, (1j,) * n, [[1.0]] * n, {0: 1.0}, object(),
+    )  # fmt: skip
+    for values in shapes:
+        verdict = observer.correct(replace(good, values=values))
+        assert verdict is Verdict.INVALID, f"values {values!r} were {verdict.name}"
+        _same(observer, plain, f"after values {values!r}")
+    kept: Any = np.array(good.values)
+    observer.correct(replace(good, values=kept))
+    kept[:] = 1e3  # used again by its owner
+    for reading in (*rest[2:6], rest[1]):  # the last one is late: what was said is needed once more
+        observer.correct(reading)
+    for reading in (rest[0], *rest[2:6], rest[1]):
+        plain.correct(reading)
+    _same(observer, plain, "with an array that its owner used again")
+
+
+SURVIVAL: tuple[Callable[[Trial], None], ...] = (check_recovers, check_stamps, check_far_prediction, check_shapes)
+"""All checks that need nothing but a trial."""

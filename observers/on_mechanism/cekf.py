@@ -247,6 +247,7 @@ def correct_cekf(a: CekfArrays, first: int, values: Array, var: Array, tau: floa
         noise = variance(c, i, var[b])
         S = innovation_var(r.V, rows.H[i], noise)
         rows.innovation[i], rows.innovation_var[i] = y, S
+        node.counts[LAST_NIS] = y * y / S
         if not y * y / S <= c.gate:
             gated += 1
             node.counts[GATED_ROWS] += 1.0
@@ -254,7 +255,6 @@ def correct_cekf(a: CekfArrays, first: int, values: Array, var: Array, tau: floa
         used += 1
         node.counts[NIS_SUM] += y * y / S
         node.counts[NIS_ROWS] += 1.0
-        node.counts[LAST_NIS] = y * y / S
         for j in range(n):
             for k in range(n):
                 r.J[j, k] += rows.H[i, j] * rows.H[i, k] / noise

@@ -2,4 +2,10 @@
 
 from __future__ import annotations
 
-REPAIRS, RESETS, GATED_ROWS, FAILED_STEPS, NIS_SUM, NIS_ROWS, LOG_LIKELIHOOD, LAST_NIS = 0, 1, 2, 3, 4, 5, 6, 7
+from hodograph.observers.loop import GATED_ROWS, LAST_NIS, NIS_ROWS, NIS_SUM, RESETS
+
+REPAIRS, FAILED_STEPS, LOG_LIKELIHOOD = 0, 3, 6
+
+__all__ = [
+    "FAILED_STEPS", "GATED_ROWS", "LAST_NIS", "LOG_LIKELIHOOD", "NIS_ROWS", "NIS_SUM", "REPAIRS", "RESETS",
+]  # fmt: skip

@@ -162,13 +162,13 @@ def update_rows(c: Common, node: Node, first: int, values: Array, var: Array, ta
         S = innovation_var(node.P, rows.H[i], noise)
         rows.innovation[i], rows.innovation_var[i] = y, S
         nis = y * y / S
+        node.counts[LAST_NIS] = nis
         if not nis <= c.gate:
             gated += 1
             node.counts[GATED_ROWS] += 1.0
             continue
         node.counts[NIS_SUM] += nis
         node.counts[NIS_ROWS] += 1.0
-        node.counts[LAST_NIS] = nis
         node.counts[LOG_LIKELIHOOD] -= 0.5 * (nis + log(S) + TWO_PI_LOG)
         joseph_row(node.P, rows.H[i], noise, rows.K, rows.g)
         for k in range(n):

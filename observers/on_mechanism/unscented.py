@@ -133,12 +133,12 @@ def covariance_of(T: Array, w: Weights, out: Array) -> None:
 def accepted(S: float, y: float, gate: float, counts: Array) -> bool:
     """The chi-square gate of one row; keeps the sums of what passed."""
     nis = y * y / S
+    counts[LAST_NIS] = nis
     if not (S > 0.0 and nis <= gate):
         counts[GATED_ROWS] += 1.0
         return False
     counts[NIS_SUM] += nis
     counts[NIS_ROWS] += 1.0
-    counts[LAST_NIS] = nis
     counts[LOG_LIKELIHOOD] -= 0.5 * (nis + log(S) + TWO_PI_LOG)
     return True
 

@@ -208,12 +208,12 @@ def correct_sensor(a: SideslipArrays, row: int, since_s: float, innovation: floa
     keep = exp(-since_s / SURPRISE_S)
     used = innovation * innovation <= GATE_STD * GATE_STD * S or a.refused[row] >= LET_IN
     nis = GATE_STD * GATE_STD
+    a.counts[LAST_NIS] = innovation * innovation / S
     if used:
         nis = correct_row(a, innovation, var)
         a.refused[row] = 0.0
         a.counts[NIS_SUM] += nis
         a.counts[NIS_ROWS] += 1.0
-        a.counts[LAST_NIS] = nis
         a.counts[LOG_LIKELIHOOD] -= 0.5 * (nis + log(S) + TWO_PI_LOG)
     else:
         a.refused[row] += 1.0

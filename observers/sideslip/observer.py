@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def serving(step_s: float, t0_ns: int = 0, horizon_s: float = 0.0) -> Service:
     """How a sideslip observer runs: it says by itself when it has settled."""
     if not 1e-4 <= step_s <= 0.02:
         raise ValueError(f"step_s must lie in 1e-4 … 0.02 s for sideslip, got {step_s}")
-    return Service(step_s, t0_ns=t0_ns, horizon_s=horizon_s, settle_s=0.0)
+    return Service(step_s, t0_ns=t0_ns, horizon_s=horizon_s, settle_s=0.0, surprise=inf)
 
 
 def assemble_waiting(
