@@ -25,7 +25,7 @@ SAMPLES = 60
 
 @njit
 def drag(speed: float) -> float:
-    """A helper that a user force calls."""
+    """What a user force calls."""
     return -0.5 * speed * abs(speed)
 
 
