@@ -338,7 +338,7 @@ def _window_lags(match: _Match, grid_s: Array, begin_s: float, end_s: float) -> 
 
 
 def _robust_line(t_s: Array, lag_s: Array, std_s: Array) -> tuple[float, float, float, float]:
-    """(lag at t = 0, slope, their 1-sigmas) of a line through windows, those far off it weighing less (Huber)."""
+    """(lag at t = 0, slope, their 1-sigmas) of a line through windows, those far off it weighing less (Huber 1964)."""
     design = np.column_stack([np.ones_like(t_s), t_s])
     trust = np.ones_like(t_s)
     for _ in range(30):

@@ -40,7 +40,10 @@ def masked_correlation(xa: Array, ok_a: Mask, xb: Array, ok_b: Mask) -> tuple[Ar
 
 
 def samples_per_independent(xa: Array, ok_a: Mask, xb: Array, ok_b: Mask) -> float:
-    """How many neighbouring samples carry the information of one (Bartlett: sum of the autocorrelations' product)."""
+    """How many neighbouring samples carry the information of one: the sum of the autocorrelations' product.
+
+    Bartlett 1946.
+    """
     total = 1.0
     for lag in range(1, min(xa.size, xb.size) // 2):
         product = _autocorrelation(xa, ok_a, lag) * _autocorrelation(xb, ok_b, lag)

@@ -8,7 +8,7 @@ a second truth). Scalars give vectors (3,), arrays (n,) give (n, 3). NaN in, NaN
 WGS84 and ETRS89 differ here by their ellipsoid only (0.1 mm in the minor axis). Which of the two a receiver's numbers
 refer to is decided by its corrections; coordinates are never moved from one to the other.
 
-Reference: Sanjurjo, "State observers based on detailed multibody models applied to an automobile", eq. 5.1-5.3.
+The equations are those of Sanjurjo 2016, 5.1-5.3.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def velocity_enu_mps(*, speed_mps: FloatOrArray, course_compass_rad: FloatOrArra
 
 
 def rotation_enu_from_ecef(*, latitude_rad: float, longitude_rad: float) -> Array:
-    """R_enu_from_ecef (3, 3) of the place given (eq. 5.3)."""
+    """R_enu_from_ecef (3, 3) of the place given (Sanjurjo 2016, 5.3)."""
     sin_lat, cos_lat = math.sin(latitude_rad), math.cos(latitude_rad)
     sin_lon, cos_lon = math.sin(longitude_rad), math.cos(longitude_rad)
     return np.array(
@@ -144,7 +144,7 @@ def _backward(transformer: pyproj.Transformer, xyz_m: Array) -> AnyGeodetic:
 
 
 def ecef_from_geodetic(point: AnyGeodetic, datum: Datum = Datum.WGS84) -> Array:
-    """Earth-centred, earth-fixed position in m, (3,) or (n, 3) (eq. 5.1)."""
+    """Earth-centred, earth-fixed position in m, (3,) or (n, 3) (Sanjurjo 2016, 5.1)."""
     return _forward(_geocentric(datum), point)
 
 
@@ -157,7 +157,7 @@ def geodetic_from_ecef(pos_ecef_m: Array, datum: Datum = Datum.WGS84) -> AnyGeod
 class EnuFrame:
     """East, north, up about an origin that stays where it is for a whole recording.
 
-    `R_enu_from_ecef` (3, 3) turns vectors; positions are turned and shifted (eq. 5.2).
+    `R_enu_from_ecef` (3, 3) turns vectors; positions are turned and shifted (Sanjurjo 2016, 5.2).
     """
 
     origin: Geodetic[float]

@@ -1,8 +1,8 @@
-"""The seed's network as a scikit-learn estimator: tansig neurons, a linear output, min-max maps, Levenberg-Marquardt.
+"""Magri's network as a scikit-learn estimator: tansig neurons, a linear output, min-max maps, Levenberg-Marquardt.
 
     Y = (W2 tansig(b1 + W1 ((X - x_o) x_g + x_b)) + b2 - y_b)/y_g + y_o,   tansig(n) = 2/(1 + exp(-2n)) - 1 = tanh(n)
 
-Seed 003, (4.10) and (4.11); the bracketing of (4.10) as printed is wrong, this is the reading that makes sense.
+Magri 2024, 4.10 and 4.11; the bracketing of 4.10 as printed is wrong, this is the reading that makes sense.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ BLOCKS = 20  # contiguous stretches; of every ten, one is held out
 
 @dataclass(frozen=True, slots=True)
 class TansigNet:
-    """Weights and maps in the seed's names: W1 (h, k), b1 (h,), W2 (h,), b2; x_o, x_g (k,), x_b; y_o, y_g, y_b."""
+    """Weights and maps: W1 (h, k), b1 (h,), W2 (h,), b2; x_o, x_g (k,), x_b; y_o, y_g, y_b.
+
+    The names are those of Magri 2024, 4.10.
+    """
 
     W1: Array
     b1: Array
@@ -51,8 +54,8 @@ class TansigRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """One hidden layer trained by Levenberg-Marquardt on the mean square error, best of `n_starts` initialisations.
 
     Rows are a time series: of `BLOCKS` contiguous stretches every tenth is held out to choose among the starts (90/10,
-    never shuffled); a single start trains on all rows. `weight_decay` is a ridge on all weights in mapped units; 0 is
-    the seed's.
+    never shuffled); a single start trains on all rows. `weight_decay` is a ridge on all weights in mapped units, not in
+    Magri 2024.
     """
 
     def __init__(
@@ -98,7 +101,7 @@ class TansigRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self.net_(np.asarray(X, dtype=np.float64))
 
     def _start(self, X: Array, y: Array, maps: TansigNet, rng: np.random.RandomState) -> TansigNet:
-        """One training from random weights (Nguyen-Widrow)."""
+        """One training from random weights (Nguyen and Widrow 1990)."""
         mapped = (X - maps.x_o) * maps.x_g + maps.x_b
         target = (y - maps.y_o) * maps.y_g + maps.y_b
         h, k = self.hidden, X.shape[1]

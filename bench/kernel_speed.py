@@ -47,10 +47,11 @@ _MOUNTS = ((0.25, 0.30, 0.30), (-0.25, 0.30, 0.30), (0.25, 0.05, 0.30), (-0.25, 
 
 
 def multilink() -> Mechanism:
-    """A quarter car with a five-link suspension on a bushed subframe, as large as seed 000's: n = 77, m = 66, f = 11.
+    """A quarter car with a five-link suspension on a bushed subframe: n = 77, m = 66, f = 11.
 
-    Geometry and stiffness are ours, the seed prints none. The chassis translates only, the subframe sits on four
-    bushings (three springs each), five links with ball joints guide the knuckle, a half shaft turns with the wheel.
+    As large as that of Carpinelli 2014, Table 4.1; geometry and stiffness are ours, none is printed there. The chassis
+    translates only, the subframe sits on four bushings (three springs each), five links with ball joints guide the
+    knuckle, a half shaft turns with the wheel.
     """
     axes = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
     vectors = {f"c{a}": Vector(v, fixed=True) for a, v in axes.items()}

@@ -136,7 +136,7 @@ FIGURES = (
     _rms("nd2017", "force_ekf"),
     *(_rms("head2023", name) for name in ("force_ekf", "gravity_ukf", "gravity_ekf")),
     _sideslip("250 LM, filter", "250 LM, last third", r"filter \(vsa identify\)"),
-    _sideslip("250 LM, the published network", "250 LM, last third", "the seed's network, raw inputs"),
+    _sideslip("250 LM, the published network", "250 LM, last third", "published network, raw inputs"),
     _sideslip("250 LM, static network", "250 LM, last third", "static"),
     _sideslip("250 LM, network with memory", "250 LM, last third", "memory"),
     _sideslip("250 LM, hybrid", "250 LM, last third", "hybrid"),

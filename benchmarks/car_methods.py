@@ -53,9 +53,9 @@ def _newton(refresh: Refresh) -> Method:
 
 
 EVERY_STEP = "augmented Lagrangian, factor every step"
-FROZEN = "augmented Lagrangian, factor frozen (seed 004)"
-DEPENDENT = "linearly implicit Euler, dependent (seed 000)"
-INDEPENDENT = "linearly implicit Euler, independent (seed 000)"
+FROZEN = "augmented Lagrangian, factor frozen"
+DEPENDENT = "linearly implicit Euler, dependent"
+INDEPENDENT = "linearly implicit Euler, independent"
 PROJECTED = StepOptions(baumgarte=(0.0, 0.0), projection=Projection.ALWAYS)
 METHODS = {
     "augmented Lagrangian, factor every iteration": _newton(Refresh.EVERY_ITERATION),
@@ -208,7 +208,7 @@ def draw(studies: dict[str, Study]) -> None:
 
 
 def verdict(studies: dict[str, Study], car: Car) -> None:
-    """The seeds' own methods at 5 ms in the slalom: cost measured anew, taking turns, because the machine is shared."""
+    """The rivals at 5 ms in the slalom: cost measured anew, taking turns, because the machine is shared."""
     rest = car.settle()
     steer(car)
     start = car.moving(rest, SPEED_MPS)

@@ -21,7 +21,7 @@ ROWS = 100_000
 
 
 def _plain_math(frame: EnuFrame) -> Callable[[float, float, float], tuple[float, float, float]]:
-    """Eq. 5.1-5.2 with the math module alone and no objects: what Python code could reach."""
+    """Sanjurjo 2016, 5.1-5.2, with the math module alone and no objects: what Python code could reach."""
     a_m, e2 = 6378137.0, 6.69437999014e-3
     (r00, r01, r02), (r10, r11, r12), (r20, r21, r22) = frame.R_enu_from_ecef.tolist()
     x_0, y_0, z_0 = ecef_from_geodetic(frame.origin).tolist()

@@ -127,7 +127,7 @@ def train(loops: int) -> Mechanism:
 
 def break_even() -> None:
     """Linearly implicit Euler in dependent and in independent coordinates against f/n."""
-    print("linearly implicit Euler, us per step: dependent / independent (the seed's break-even was f/n = 0.48)")
+    print("linearly implicit Euler, us per step: dependent / independent (break-even of Carpinelli 2014: f/n = 0.48)")
     for mechanism in (train(100), train(30), shipped_mechanism("double_wishbone"), multilink(), chain(10)):
         model = build(mechanism)
         runs = {

@@ -62,7 +62,7 @@ def line(name: str, scores: list[VsaScore], target: float | None, delay: float |
 
 
 def plain_static(train: SideslipDrive, test: SideslipDrive) -> list[VsaScore]:
-    """The seed's network as it stands: five raw inputs, 10 neurons, best of 2 starts; it has no band."""
+    """The network of Magri 2024, section 4.2: five raw inputs, 10 neurons, best of 2 starts; it has no band."""
     scores = []
     for seed in SEEDS:
         net = TansigRegressor(10, n_starts=2, max_iter=60, random_state=seed).fit(train.inputs, train.beta_rad)
@@ -147,7 +147,7 @@ def real_car() -> tuple[VsaModel, VsaModel]:
     ekf = VsaModel(VsaKind.EKF, None, part)
     shown = {"filter": estimate_drive(ekf, test)}
     line("filter (vsa identify)", [score(test, shown["filter"])], 0.28, delay_s(test, shown["filter"]))
-    line("the seed's network, raw inputs", plain_static(train, test), 0.39)
+    line("published network, raw inputs", plain_static(train, test), 0.39)
     models: dict[VsaKind, list[VsaModel]] = {}
     for kind, target in ((VsaKind.STATIC, 0.22), (VsaKind.MEMORY, 0.20), (VsaKind.HYBRID, 0.18)):
         if kind is VsaKind.HYBRID:
@@ -172,7 +172,7 @@ def real_car() -> tuple[VsaModel, VsaModel]:
 
 
 def plots(test: SideslipDrive, shown: dict[str, VsaEstimate]) -> None:
-    """In the manner of the seed's figures 60 to 65 (one corner) and 69 (a lap)."""
+    """In the manner of Magri 2024, figures 60-65 (one corner) and 69 (a lap)."""
     PLOTS.mkdir(exist_ok=True)
     for name, run in shown.items():
         plot_estimate(test, run, PLOTS / f"250lm-{name}.png", f"250 LM, last third, {name}")

@@ -60,7 +60,7 @@ def run_bench_linkages(
     report: Path | None,
     as_json: bool,
 ) -> None:
-    """Run the chosen part of the grid of seed 002's observers on its four-bar and five-bar linkage, and print it."""
+    """Run the chosen part of the grid of observers on the four-bar and the five-bar linkage, and print it."""
     from hodograph.bench.linkages.config import CONFIGURATIONS, LEVELS, LINKAGES, RATES_HZ, SENSORS
     from hodograph.bench.linkages.grid import Case, Source, run_grid
     from hodograph.bench.linkages.table import linkage_table

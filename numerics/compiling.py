@@ -64,8 +64,11 @@ def merged(function: F) -> F:
 def user_force(function: Callable[..., None]) -> Any:
     """Compile a user force `f(t_s, q, qd, parameters, force)`; it must add to `force`, and may not allocate per call.
 
-    The result goes into `Stepper(..., force=...)`. It runs inside the kernels, without Python and without the GIL.
+    The result goes into `Stepper(..., force=...)`. It runs inside the kernels, without Python and without the GIL. With
+    NUMBA_DISABLE_JIT=1 the kernels are plain Python, and so is the force with all that it calls.
     """
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # numba.cfunc itself does not look
+        return function
     return numba.cfunc(USER_FORCE)(function)
 
 

@@ -182,7 +182,7 @@ def _acceleration_per_unit(model: Model, coordinate: str, disturbance: Disturban
 
 
 def _discrete(A: Array, density: Array) -> tuple[Array, Array]:
-    """F and Q over a step, by Van Loan's exponential."""
+    """F and Q over a step by one exponential (Van Loan 1978)."""
     from scipy.linalg import expm
 
     n = len(A)

@@ -29,7 +29,7 @@ class Smoothed:
 
 
 def smooth(run: Run) -> Smoothed:
-    """Fixed-interval (RTS) smoothing of a run made with `for_smoother=True`."""
+    """Fixed-interval smoothing (Rauch et al. 1965) of a run made with `for_smoother=True`."""
     _check(run)
     x, P = run.x.copy(), run.P.copy()
     _backward(run.x, run.P, run.F, run.x_prior, run.P_prior, 0, len(x) - 1, x, P, run.layout)

@@ -23,7 +23,10 @@ from hodograph.sensors import SensorSet
 
 
 def observability_matrix(model: Model, sensors: SensorSet, state: State) -> Array:
-    """Local observability matrix (2f·m, 2f) of [z, zd] at a state: H, H A, H A², …"""
+    """Local observability matrix (2f·m, 2f) of [z, zd] at a state: H, H A, H A², …
+
+    The continuous form of Sanjurjo 2016, 4.19.
+    """
     s = sensitivity(model, state)
     f = len(model.independent)
     A = np.zeros((2 * f, 2 * f))
@@ -46,7 +49,7 @@ def observability(model: Model, sensors: SensorSet, state: State) -> float:
 
 
 def log_condition(matrix: Array) -> float:
-    """log10 of the condition number; infinite for a singular matrix."""
+    """log10 of the condition number (Sanjurjo 2016, 4.20); infinite for a singular matrix."""
     singular = np.linalg.svd(matrix, compute_uv=False)
     smallest = float(singular[-1])
     return float(np.log10(singular[0] / smallest)) if smallest > 1e-14 * float(singular[0]) else float("inf")
@@ -55,7 +58,10 @@ def log_condition(matrix: Array) -> float:
 def statistical_observability(
     f: Callable[[Array], Array], h: Callable[[Array], Array], x: Array, P: Array, alpha: float = 1.0
 ) -> float:
-    """The same for a UKF: f (one step) and h are linearised statistically over the sigma points of (x, P)."""
+    """The same for a UKF: f (one step) and h are linearised statistically over the sigma points of (x, P).
+
+    Sanjurjo 2016, section 4.7.4.
+    """
     n = len(x)
     spread = alpha * np.sqrt(n) * np.linalg.cholesky(P)
     points = np.vstack([x + spread.T, x - spread.T])

@@ -127,7 +127,7 @@ class Gyroscope:
     axis: tuple[float, float, float] | None = None  # in space: in the axes of the design position
 
     def rows(self, model: Model) -> tuple[Row, ...]:
-        """ω = ḃ·c/(b·b) of two perpendicular directions of the body."""
+        """ω = ḃ·c/(b·b) of two perpendicular directions of the body (Sanjurjo 2016, 4.14, 5.61)."""
         channel = f"{self.body}_rate_radps"
         if model.mechanism.dim == 2:
             b, c = _planar_axes(model.coordinates, self.body, self.name)
@@ -157,7 +157,7 @@ class Accelerometer:
     body: str | None = None  # that carries the axis; None: ground axes
 
     def rows(self, model: Model) -> tuple[Row, ...]:
-        """c·(b̈ − g)/|c|."""
+        """c·(b̈ − g)/|c| (Sanjurjo 2016, 5.65, 5.66)."""
         if len(self.axis) != model.mechanism.dim:
             raise ValueError(f"accelerometer {self.name}: axis needs {model.mechanism.dim} numbers")
         place = model.coordinates.place(self.at, f"accelerometer {self.name}")
@@ -194,7 +194,7 @@ class AbsolutePoint:
     axes: tuple[int, ...] | None = None  # 0, 1, 2 for x, y, z; by default all
 
     def rows(self, model: Model) -> tuple[Row, ...]:
-        """The components of the place."""
+        """The components of the place (Sanjurjo 2016, 5.45)."""
         return _components(model, self.name, self.at, self.axes, POSITION, "m", self.quality)
 
 
@@ -208,7 +208,7 @@ class PointVelocity:
     axes: tuple[int, ...] | None = None  # 0, 1, 2 for x, y, z; by default all
 
     def rows(self, model: Model) -> tuple[Row, ...]:
-        """The components of its velocity."""
+        """The components of its velocity (Sanjurjo 2016, 5.49)."""
         return _components(model, self.name, self.at, self.axes, VELOCITY, "mps", self.quality)
 
 

@@ -37,7 +37,8 @@ def sample(sensors: SensorSet, clean: Array, unit_noise: Array) -> Array:
 def due(rate_hz: float | None, t_s: Array) -> NDArray[np.bool_]:
     """Which of the increasing instants (k,) a sensor reads at: the first one period after t = 0; all without a rate.
 
-    An instant counts when it is no more than a millionth of a period early (seed 002's benchmark).
+    An instant counts when it is no more than a millionth of a period early, as in the linkage
+    benchmark.
     """
     found = np.ones(len(t_s), dtype=np.bool_)
     if rate_hz is None:

@@ -51,7 +51,10 @@ class SensorSet:
         return h_q, h_qd, h_qdd
 
     def chained(self, state: State) -> tuple[Array, Array]:
-        """∂h/∂z and ∂h/∂zd (m, f) along the constraints, accelerations following the dynamics."""
+        """∂h/∂z and ∂h/∂zd (m, f) along the constraints, accelerations following the dynamics.
+
+        Sanjurjo 2016, 3.120, 3.121; accelerations are added.
+        """
         h_q, h_qd, h_qdd = self.jacobians(state.q, state.qd, state.qdd)
         s = sensitivity(self.model, state)
         by_z: Array = h_q @ s.r + h_qd @ s.qd_z + h_qdd @ s.qdd_z

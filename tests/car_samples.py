@@ -1,4 +1,4 @@
-"""A car for tests: the corner that seed 003 prints, at the front axle of an otherwise ordinary car."""
+"""A car for tests: the corner that Magri 2024 prints, at the front axle of an otherwise ordinary car."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _here(x_mm: float, y_mm: float, z_mm: float) -> Vec3:
 
 
 def printed_corner() -> Vehicle:
-    """The hard points of the .sgs screenshot in seed 003 (spec magri.md §1.1), exact lengths; masses of no matter.
+    """The hard points of the .sgs screenshot in Magri 2024, section 2.3.1, exact lengths; masses of no matter.
 
     The legs called front there lie at smaller x, so front and rear change places.
     """

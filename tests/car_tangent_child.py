@@ -29,7 +29,7 @@ from hodograph.multibody.steps import augmented_kernels as augmented
 
 
 def residual(model: Model, work: Work, h_s: float, start: dict[str, Array], q: Array) -> Array:
-    """M qdd + Jᵀ λ − Q at the end of a step that ends at q, times h²/4 (the negative of eq. 3.46)."""
+    """M qdd + Jᵀ λ − Q at the end of a step that ends at q, times h²/4 (Sanjurjo 2016, 3.48)."""
     tables = model.tables
     d = q - start["q"]
     qd = start["qd"] + 2.0 / h_s * d

@@ -1,4 +1,4 @@
-"""The seed's network: equation (4.10), its Jacobian, its training, and scikit-learn's own checks."""
+"""The network of Magri 2024, 4.10: its value, its Jacobian, its training, and scikit-learn's own checks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_scikit_learn_accepts_it() -> None:
 
 
 def test_equation_4_10() -> None:
-    """The seed's formula written out with loops and its own sigmoid."""
+    """The formula (Magri 2024, 4.10) written out with loops and its own sigmoid."""
     rng = np.random.default_rng(0)
     W1, b1, W2, b2 = rng.normal(size=(10, 5)), rng.normal(size=10), rng.normal(size=10), 0.3
     x_o, x_g = rng.normal(size=5), rng.uniform(0.5, 2, 5)

@@ -44,7 +44,7 @@ def _radii_m(car: Car, state: State, wheel: int) -> tuple[float, float]:
 
 
 def _rotating_share(car: Car, state: State) -> float:
-    """Σ I/(m r_D²): what spinning wheels add to the mass (erratum of 5.43)."""
+    """Σ I/(m r_D²): what spinning wheels add to the mass (left out in Sanjurjo 2016, 5.43)."""
     total = 0.0
     for k, name in enumerate(car.model.wheel_names):
         _, rolling_m = _radii_m(car, state, k)
@@ -60,7 +60,7 @@ def _resistance(car: Car, state: State) -> float:
 
 @pytest.mark.parametrize("name", VEHICLES)
 def test_a_released_car_rolls_away_as_gravity_and_rotating_inertia_say(name: str) -> None:
-    """a = g (sin γ − C_rr cos γ)/(1 + Σ I/(m r_D²)), the ramp test of 5.43 with its erratum, within 0.5 %."""
+    """a = g (sin γ − C_rr cos γ)/(1 + Σ I/(m r_D²)), the ramp test of Sanjurjo 2016, 5.43, corrected, within 0.5 %."""
     car, state = on_slope(name, "up")
     t = times_s(2.0)
     drive = car.drive(state, _held(np.zeros(len(t))))
@@ -122,7 +122,7 @@ def test_coasting_comes_to_rest_without_chatter(name: str) -> None:
 
 
 def _brake_force_n(car: Car, state: State, pressure_pa: float) -> float:
-    """Σ torque/r_D of all brakes that slide at this pressure, by (5.26)."""
+    """Σ torque/r_D of all brakes that slide at this pressure (Sanjurjo 2016, 5.26)."""
     total = 0.0
     for k, name in enumerate(car.model.wheel_names):
         brake = car.vehicle.corner(name[:2]).axle.brake

@@ -226,8 +226,8 @@ def _pulled_back(car: Car, corner: str, q: Array) -> Array:
 
 
 @pytest.mark.parametrize("corner", ["fl", "rr"])
-def test_the_wheel_in_the_cars_mass_matrix_is_that_of_the_errata(corner: str) -> None:
-    """T̄ᵀ M₀ T̄ = (5.11) with ½ I₁ times the identity in block (4,4).
+def test_the_wheel_in_the_cars_mass_matrix_is_the_corrected_one(corner: str) -> None:
+    """T̄ᵀ M₀ T̄ = Sanjurjo 2016, 5.11, with ½ I₁ times the identity in block (4,4).
 
     M₀ is constant for side vectors that spin with the wheel, w_a = cos θ a + sin θ b and w_b = cos θ b − sin θ a; T̄
     maps the rates of (W, axis, a, b, θ) to those of (W, axis, w_a, w_b).
@@ -245,8 +245,8 @@ def test_the_wheel_in_the_cars_mass_matrix_is_that_of_the_errata(corner: str) ->
         assert np.abs(own[rest]).max() < 1e-12
 
 
-def test_the_gyroscopic_force_is_that_of_the_errata() -> None:
-    """Q_v = (5.23): the gradient of the kinetic energy less dM/dt qd, both by differences of the mass matrix."""
+def test_the_gyroscopic_force_is_the_gradient_of_the_energy() -> None:
+    """Q_v of Sanjurjo 2016, 5.23: the gradient of the kinetic energy less dM/dt qd, both by differences of M."""
     car = without_air("xbw")
     model, rng = car.model, np.random.default_rng(6)
     q = _turned(settled("xbw").q, _first(car, "fl"), rng.uniform(-1.0, 1.0, 3))

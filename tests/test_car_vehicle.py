@@ -85,7 +85,7 @@ def test_the_right_is_the_mirror_image_but_for_what_is_given() -> None:
 
 
 def test_published_masses_of_the_prototype() -> None:
-    """Errata §5: right knuckles as printed for the right; arms; tie rod as a bar of 0.32 m."""
+    """Sanjurjo 2016, appendix A: right knuckles as printed for the right; arms; tie rod as a bar of 0.32 m."""
     vehicle = read_vehicle("xbw")
     knuckle = vehicle.corner("fr").axle.suspension.knuckle
     assert (knuckle.cg_m, knuckle.products_kgm2) == ((0.043, 0.055, 0.011), (-0.005, -0.007, 0.002))

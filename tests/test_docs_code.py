@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = ("vehicles", "multibody", "observers")
+PAGES = ("vehicles", "multibody", "observers", "architecture")
 
 INCOMPLETE = {
     "observer.predict_to(t_ns)": "shows the three calls of any observer",

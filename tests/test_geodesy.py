@@ -36,7 +36,7 @@ PLACES = st.builds(
 
 
 def ecef_by_equation_5_1(phi: float, lam: float, h: float, datum: Datum) -> Array:
-    """Eq. 5.1 as printed."""
+    """Sanjurjo 2016, 5.1, as printed."""
     a, inverse_flattening = AXES_M[datum]
     b = a - a / inverse_flattening
     e2 = 1 - b**2 / a**2
@@ -51,7 +51,7 @@ def ecef_by_equation_5_1(phi: float, lam: float, h: float, datum: Datum) -> Arra
 
 
 def psi_by_equation_5_3(phi: float, lam: float) -> Array:
-    """Eq. 5.3 as printed, with its sines and cosines of minus phi."""
+    """Sanjurjo 2016, 5.3, as printed, with its sines and cosines of minus phi."""
     sl, cl, sp, cp = math.sin(lam), math.cos(lam), math.sin(-phi), math.cos(-phi)
     return np.array([[-sl, cl, 0], [cl * sp, sl * sp, cp], [cl * cp, sl * cp, -sp]])
 

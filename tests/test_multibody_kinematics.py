@@ -139,7 +139,7 @@ def test_applied_force_of_the_caller_equals_a_user_force() -> None:
 
 
 def test_guided_crank_and_its_accelerations() -> None:
-    """A crank driven at θ = 1 + 2 t + 0.3 sin 5 t: no freedom left, and Φ_t_dot matters (erratum 3.40)."""
+    """A crank driven at θ = 1 + 2 t + 0.3 sin 5 t: no freedom left; Φ_t_dot matters (Sanjurjo 2016, 3.40 corrected)."""
     mechanism = replace(
         shipped_mechanism("fourbar"),
         constraints={"motor": Guided("theta", offset=np.pi / 3, rate=2.0, amplitude=0.3, frequency_radps=5.0)},

@@ -187,7 +187,7 @@ def test_planar_body_equals_its_bar_and_carries_points() -> None:
 
 
 def test_wheel_mass_matrix_is_the_transformed_natural_one() -> None:
-    """Tbarᵀ M0 Tbar = eq. 5.11 (errata: block (4,4) is ½ I₁ · identity)."""
+    """Tbarᵀ M0 Tbar = Sanjurjo 2016, 5.11, corrected: block (4,4) is ½ I₁ · identity."""
     model = build(shipped_mechanism("double_wishbone"))
     wheel = model.mechanism.bodies["wheel"]
     bare = build(

@@ -170,7 +170,7 @@ def test_dormand_prince_controls_its_error(fourbar: Model) -> None:
 
 
 def test_projection_is_the_nearest_state_in_the_metric_of_the_mass() -> None:
-    """Optimality of seed 001 eq. 12: M (p − q) + Gᵀ τ = 0 and M (v − u) + Gᵀ η = 0, so M·(change) has no free part."""
+    """M (p − q) + Gᵀ τ = 0 and M (v − u) + Gᵀ η = 0 (Simeon 1996, 12a, 12b), so M·(change) has no free part."""
     model = build(shipped_mechanism("spatial_fourbar"))
     rng = np.random.default_rng(3)
     q = model.start_q + 0.01 * rng.standard_normal(model.n)
@@ -238,7 +238,7 @@ def test_methods_that_do_not_go_together(fourbar: Model, formulation: Formulatio
 
 
 def test_linearly_implicit_euler_damps_what_is_stiff() -> None:
-    """Seed 000's test (m = 1, k = 1e8, h = 1 ms): the amplification with the new velocity is 0.0995 per step."""
+    """A mass on a stiff spring (m = 1, k = 1e8, h = 1 ms): amplification with the new velocity is 0.0995 per step."""
     from hodograph.multibody import Mechanism, Particle, Point, SpringDamper
 
     mechanism = Mechanism(

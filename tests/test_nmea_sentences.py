@@ -40,7 +40,8 @@ def only_fix(*texts: str) -> Fix:
     return fix
 
 
-def test_the_example_of_the_thesis() -> None:
+def test_a_published_example() -> None:
+    """Sanjurjo 2016, section 5.1.2."""
     fix = only_fix(GGA)
     assert fix.latitude_rad == pytest.approx(math.radians(43 + 29.61417292 / 60), abs=1e-15)
     assert fix.longitude_rad == pytest.approx(-math.radians(8 + 14.86569421 / 60), abs=1e-15)

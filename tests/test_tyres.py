@@ -184,7 +184,7 @@ def test_a_tyre_with_shifts_mirrors_by_its_row() -> None:
 def oracle(tyre: Tyre, fz: float, vx: float, vy: float, roll: float, start: Any, tau: float) -> tuple[Any, Any]:
     """dx/dt and the forces of the deflection equations, with K = F/s from the closed formulas, not from the kernel.
 
-    (K + w d) dx/dt = −K v − w c x, seed eq. 5.36-5.37 with 5.41, w times the share of sliding.
+    (K + w d) dx/dt = −K v − w c x, Sanjurjo 2016, 5.36, 5.37 with 5.41, w times the share of sliding.
     """
     vn = tyre.standstill_speed_mps
     if isinstance(tyre, TMeasyTyre):

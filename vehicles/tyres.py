@@ -91,8 +91,8 @@ class TMeasyCurve:
 class MagicCurve:
     """Magic Formula of one direction: D sin(C atan(B x − E (B x − atan(B x)))) + S_V with x = slip + S_H.
 
-    `peak_n` is D, `slip_stiffness_n` is B·C·D, `curvature` is E, each at [nominal load, twice the nominal load];
-    `shape` is C, `shift_slip` S_H, `shift_force` S_V per load.
+    Pacejka 2006. `peak_n` is D, `slip_stiffness_n` is B·C·D, `curvature` is E, each at [nominal load, twice the nominal
+    load]; `shape` is C, `shift_slip` S_H, `shift_force` S_V per load.
     """
 
     slip_stiffness_n: Pair  # B·C·D: slope of the force at zero slip

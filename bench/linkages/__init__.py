@@ -1,1 +1,1 @@
-"""The linkage benchmark of seed 002, ch. 4: configuration, truth, noise, the grid of observers, and the bound."""
+"""The linkage benchmark (Sanjurjo 2016, ch. 4): configuration, truth, noise, the grid of observers, and the bound."""

@@ -33,7 +33,7 @@ PRIOR_STD = radians(5.0)
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """One of the two states of the published toolbox."""
+    """One of two states of the toolbox mbde-matlab: that of 2017 (Sanjurjo et al. 2017), or that of 2023."""
 
     name: str
     gravity_mps2: float

@@ -1,7 +1,7 @@
 """What a suspension does with its wheel: pose over bump and rack travel of one corner on a chassis that stands still.
 
 Newton on the constraints of the corner's own model; bump is the height of the point of the knuckle that touches the
-road in the design position, as in seed 003, ch. 2 (f₆ there as a plain height condition).
+road in the design position. Magri 2024, ch. 2, does it as for a Stewart-Gough platform.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ class CornerKinematics:
 
 
 def cardan_xzy_rad(turned: Array) -> tuple[float, float, float]:
-    """Angles (thx, thy, thz) of a rotation Rx(thx) Rz(thz) Ry(thy), as seed 003 counts them."""
+    """Angles (thx, thy, thz) of a rotation Rx(thx) Rz(thz) Ry(thy) (Magri 2024, 3.50)."""
     thz = np.arcsin(-turned[0, 1])
     return float(np.arctan2(turned[2, 1], turned[1, 1])), float(np.arctan2(turned[0, 2], turned[0, 0])), float(thz)
 

@@ -28,7 +28,7 @@ ROLLING_SPEED_MPS = 0.05
 
 @njit
 def brake_limit(par: Array, pressure_pa: float) -> float:
-    """Sliding torque T_sl = 2 μ F_n R_eq (5.26), the pad force F_n being a cubic of the line pressure."""
+    """Sliding torque T_sl = 2 μ F_n R_eq (Sanjurjo 2016, 5.26), the pad force F_n a cubic of the line pressure."""
     p = max(pressure_pa, 0.0)
     k = BRAKE_PAD
     force = par[k] + p * (par[k + 1] + p * (par[k + 2] + p * par[k + 3]))
@@ -44,8 +44,8 @@ def brake_torque(
 
     A spring and damper of wind-up theta in series with a slider that gives way at T_sl, by return mapping: if the trial
     theta0 + omega·tau would need more than T_sl, the slider moves and the spring gets only as far as T_sl takes it.
-    This replaces the blend of stiction and sliding by speed (5.24-5.25): that one has no true stiction, because its
-    weight falls with any speed, needs the anchor to be moved by hand, and at low speed yields less than T_sl.
+    Unlike Sanjurjo 2016, 5.24 and 5.25, which blend stiction and sliding by speed: that has no true stiction, because
+    its weight falls with any speed, needs the anchor to be moved by hand, and at low speed yields less than T_sl.
     """
     limit = brake_limit(par, pressure_pa)
     k, c = par[BRAKE_STIFFNESS], par[BRAKE_DAMPING]
@@ -66,8 +66,9 @@ def differential(
 ) -> tuple[float, float, float]:
     """(t_left_nm, t_right_nm, slope_nmspr): the axle's torque shared between its wheels; the slower one gains.
 
-    Limited slip in closed form: half of T_lock = max(C1 |T|, C0) goes from the faster to the slower wheel, C1 by drive
-    or coast. slope = d t_left / d(omega_right − omega_left), and the negative of the same for the right.
+    Limited slip in closed form: half of T_lock = max(C1 |T|, C0) (Magri 2024, 5.6) goes from the faster to the slower
+    wheel, C1 by drive or coast. slope = d t_left / d(omega_right − omega_left), and the negative of the same for the
+    right.
     """
     half = 0.5 * torque_nm
     if par[DIFFERENTIAL_KIND] == OPEN:
@@ -81,7 +82,10 @@ def differential(
 
 @njit
 def rolling_resistance(coefficient: float, fz_n: float, radius_m: float, omega_radps: float) -> tuple[float, float]:
-    """(torque_nm, slope_nmspr): C_rr F_z r against the rotation (5.42), smooth through zero; d torque / d omega."""
+    """(torque_nm, slope_nmspr): C_rr F_z r against the rotation, smooth through zero; d torque / d omega.
+
+    Sanjurjo 2016, 5.42.
+    """
     full = coefficient * max(fz_n, 0.0) * radius_m
     roll = radius_m * omega_radps
     inverse = 1.0 / sqrt(roll * roll + ROLLING_SPEED_MPS * ROLLING_SPEED_MPS)

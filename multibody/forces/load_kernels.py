@@ -92,7 +92,10 @@ def pull_spring(loads: Loads, s: int, force: float, q: Array, qd: Array, out: Ar
 def generalised_forces(
     loads: Loads, mass: Mass, inputs: Array, applied: Array, q: Array, qd: Array, out: Array
 ) -> None:
-    """out = all forces but the user's: weight, springs, torques, inputs, and the inertia forces of wheels."""
+    """out = all forces but the user's: weight, springs, torques, inputs, and the inertia forces of wheels.
+
+    The last are those of Sanjurjo 2016, 5.23.
+    """
     for i in range(len(out)):
         out[i] = loads.steady[i] + applied[i]
     for s in range(len(loads.spring_par)):

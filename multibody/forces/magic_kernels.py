@@ -1,6 +1,7 @@
 """The Magic Formula over its initial slope, for every tyre model here: y = sin(C atan((1−E) X + E atan X)), X = ρ/C.
 
-ρ = slope · slip / peak is the slip on the scale on which a linear tyre would reach its peak at 1.
+Carpinelli 2014, 4.17, after Pacejka 2006. ρ = slope · slip / peak is the slip on the scale on which a linear tyre would
+reach its peak at 1.
 """
 
 from __future__ import annotations

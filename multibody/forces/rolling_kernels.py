@@ -3,7 +3,8 @@
 Every wheel is a thin disc that touches the road in one point C of its plane. The forces there act on the carrier's
 point and side vectors and on the spin: with C = W − r (α a + β b) carried by the knuckle, Q_W = F, Q_a = −rα F,
 Q_b = −rβ F, Q_spin = −r_D F_x. Tyre deflections and the wind-up of the brakes are states of a step: they start from
-what the last step left, and the law of the tyre solves them analytically up to the moment asked for (seed 002, §5.3.2).
+what the last step left, and the law of the tyre solves them analytically up to the moment asked for: see
+`tyre_kernels`.
 """
 
 from __future__ import annotations

@@ -5,10 +5,10 @@ reference speed w and secant slip stiffness K = F/s,
 
     (K + w d) dx/dt = −K v − w (c x − F_V),    force = c x + d dx/dt,
 
-seed eq. 5.32-5.37 with the derivative replaced by F/s (5.41), and carpinelli (4.23) with sigma = K/c: the relaxation
-length is C_slip/c at small slip and shrinks towards F/c when the tyre slides, so that a locked tyre keeps its
-deflection instead of winding up. The equation is linear over a step and solved exactly. At rest w = v_n: the tyre is a
-spring and damper that creeps by v_n F/dF0.
+Sanjurjo 2016, 5.36, 5.37 and 5.41 (the derivative replaced by F/s), and Carpinelli 2014, 4.23 with sigma =
+K/c: the relaxation length is C_slip/c at small slip and shrinks towards F/c when the tyre slides, so that a locked tyre
+keeps its deflection instead of winding up. The equation is linear over a step and solved exactly. At rest w = v_n: the
+tyre is a spring and damper that creeps by v_n F/dF0.
 
 As printed, a tyre that does not roll would also relax while it trembles far below the friction limit, and a car on a
 slope would walk down with every oscillation. So w is multiplied by the share of sliding: 1 when the tyre rolls, or when
@@ -90,7 +90,7 @@ def linear(par: Array, k: int, q: float) -> float:
 
 @inlined_inner
 def mixed(x: float, y: float, cos2: float, sin2: float) -> float:
-    """TMeasy's blend of a parameter of x and of y for slip in between."""
+    """TMeasy's blend of a parameter of x and of y for slip in between (Hirschberg et al. 2007)."""
     return sqrt(x * x * cos2 + y * y * sin2)
 
 
@@ -100,7 +100,8 @@ def deflected(
 ) -> tuple[float, float, float]:
     """After tau at constant slip velocity: deflection, force, and −d force / d slip velocity at constant K.
 
-    The exact solution of the equation above; expm1 keeps it exact when tau is short or the tyre hardly rolls.
+    As Sanjurjo 2016, 5.38, 5.39. The exact solution of the equation above; expm1 keeps it exact when tau is short or
+    the tyre hardly rolls.
     """
     inverse = 1.0 / (secant_n + reference_mps * d)
     rate = reference_mps * c * inverse
@@ -156,7 +157,10 @@ def within(fx: float, fy: float, peak_x: float, peak_y: float) -> float:
 
 @inlined_inner
 def tmeasy_secant(slope: float, s_m: float, f_m: float, s_s: float, f_s: float, s: float) -> float:
-    """F(s)/s of the full characteristic: rise to F_M at s_M, cubic fall to F_S at s_S, constant beyond."""
+    """F(s)/s of the full characteristic: rise to F_M at s_M, cubic fall to F_S at s_S, constant beyond.
+
+    Hirschberg et al. 2007.
+    """
     if s < s_m:
         part = s / s_m
         rest = 1.0 - part
@@ -171,7 +175,10 @@ def tmeasy_secant(slope: float, s_m: float, f_m: float, s_s: float, f_s: float, 
 def tmeasy(
     par: Array, q: float, vsx: float, vy: float, roll: float, gamma: float
 ) -> tuple[float, float, float, float, float, float, float]:
-    """Secant stiffness (of normalised slip), the reference speeds, effective lateral slip velocity, peaks, slip."""
+    """Secant stiffness (of normalised slip), the reference speeds, effective lateral slip velocity, peaks, slip.
+
+    Slips after Sanjurjo 2016, 5.27-5.29.
+    """
     x, y = TYRE_CURVE_X, TYRE_CURVE_Y
     hat_x, hat_y, mu = par[TYRE_HAT_X], par[TYRE_HAT_Y], par[TYRE_FRICTION]
     v_n = par[TYRE_STANDSTILL_SPEED]
@@ -209,8 +216,9 @@ def magic(
 ) -> tuple[float, float, float, float, float, float, float, float]:
     """Secant stiffnesses of x and y, reference speed, effective slip velocities, peaks, slip.
 
-    Combined slip by similarity: each slip times initial slope over peak is one component of a vector; its length enters
-    both curves and its direction shares them out, so that the forces stay within the friction ellipse.
+    Slips after Carpinelli 2014, 4.15, 4.16. Combined slip by similarity: each slip times initial slope over peak is one
+    component of a vector; its length enters both curves and its direction shares them out, so that the forces stay
+    within the friction ellipse.
     """
     x, y = TYRE_CURVE_X, TYRE_CURVE_Y
     mu, v_n = par[TYRE_FRICTION], par[TYRE_STANDSTILL_SPEED]

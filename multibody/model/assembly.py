@@ -23,6 +23,7 @@ from hodograph.multibody.model.tables import ConstraintRows, Index
 
 CLOSED = 1e-11
 RANK = 1e-8
+TIE = 1e-9  # less than this apart, two coordinates are as good as each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,10 +199,11 @@ def _check_declared(c: Coordinates, degrees: int, *, guided: bool) -> None:
 
 
 def best_independent(free: Array) -> Index:
-    """The coordinates that span the motion best: pivots of the null space (n, f)."""
+    """The coordinates that span the motion best: pivots of the null space (n, f), of equals the first."""
     if free.shape[1] == 0:
         return index([])
-    pivots = qr(free.T, mode="r", pivoting=True)[1]
+    early = 1.0 - TIE * np.arange(len(free))  # the left of a car is as good as the right: rounding must not decide
+    pivots = qr(free.T * early, mode="r", pivoting=True)[1]
     return index(sorted(int(i) for i in pivots[: free.shape[1]]))
 
 

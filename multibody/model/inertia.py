@@ -131,7 +131,10 @@ def _stacked(mass_kg: float, cg: Array, second: Array) -> Array:
 
 
 def _add_wheel(inertia: Inertia, c: Coordinates, name: str, body: Wheel, gravity_mps2: Array) -> None:
-    """Seed 002, eq. 5.11 with block (4,4) = ½ I₁ · identity; what varies with the side vectors is kept apart."""
+    """The mass matrix of a wheel; what varies with the side vectors is kept apart.
+
+    Sanjurjo 2016, 5.11, with block (4,4) = ½ I₁ · identity.
+    """
     what = f"body {name}"
     centre = c.place(body.centre, what)
     axis, side_a, side_b = (c.direction(v, what) for v in (body.axis, body.side_a, body.side_b))

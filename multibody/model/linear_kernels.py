@@ -120,7 +120,7 @@ def solve(factor: Factor, w: Array, b: Array) -> None:
 
 @inlined
 def refresh_mass(mass: Mass, q: Array, val: Array) -> None:
-    """The entries of the mass matrix that depend on q."""
+    """The entries of the mass matrix that depend on q: of wheels with their side vectors (Sanjurjo 2016, 5.11)."""
     for k in range(len(mass.wheel_inertia)):
         half = 0.5 * mass.wheel_inertia[k]
         a, b = mass.wheel[k, 0], mass.wheel[k, 1]

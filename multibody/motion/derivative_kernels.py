@@ -136,7 +136,10 @@ def acceleration_derivatives(
     by_position: Array,
     by_velocity: Array,
 ) -> None:
-    """Rows k of the (f, n) outputs: dqd/dz_k, dqdd/dz_k and dqdd/dzd_k of all coordinates; qdd is made exact first."""
+    """Rows k of the (f, n) outputs: dqd/dz_k, dqdd/dz_k and dqdd/dzd_k of all coordinates; qdd is made exact first.
+
+    dqd/dz is that of Sanjurjo 2016, 3.125.
+    """
     f = len(work.independent)
     configure(tables, work, t_s, q)
     factor_kinematics(tables, work)

@@ -44,7 +44,7 @@ class Sensitivity:
 
 
 def sensitivity(model: Model, state: State, *, work: Work | None = None, force: object = NO_FORCE) -> Sensitivity:
-    """Exact derivatives at a consistent state (the full forms of seed 002, eq. 3.67 and 3.68, see the errata)."""
+    """Exact derivatives at a consistent state, unlike Sanjurjo 2016, 3.67 and 3.68, which leave terms out."""
     work = work or model.work()
     choose_branches(model.tables.rows, state.q, work.branch)
     f = len(work.independent)

@@ -108,7 +108,8 @@ def lagrange(
 ) -> int:
     """Index-1 accelerations with Baumgarte terms: Φ_q qdd = −(Φ_q_dot qd + Φ_t_dot) − 2ζω Φ_dot − ω² Φ.
 
-    stabilise = (2ζω, ω²); zeros give the exact accelerations. Leaves the factor of M + Jᵀ p J behind.
+    Carpinelli 2014, 3.4. stabilise = (2ζω, ω²); zeros give the exact accelerations (Simeon 1996, 4). Leaves the factor
+    of M + Jᵀ p J behind.
     """
     configure(tables, work, t_s, q)
     factor_mass(tables, work, q)
@@ -164,10 +165,10 @@ def penalised(
 def project_positions(
     tables: Tables, work: Work, t_s: float, q: Array, tolerance: float, limit: float, rtol: float, atol: float
 ) -> tuple[int, float]:
-    """Nearest q on the constraints in the metric of the mass (seed 001, eq. 12a by 13).
+    """Nearest q on the constraints in the metric of the mass (Simeon 1996, 12a, 13).
 
     Newton with the factor of the first iterate, renewed when it converges slowly. Returns the iterations (−1: failed)
-    and the first move as the weighted mean square norm of eq. 15.
+    and the first move in the weighted norm of Simeon 1996, 15.
     """
     n = len(q)
     anchor, load, move, tau, dtau = work.a, work.b, work.c, work.tau, work.dtau
@@ -211,7 +212,7 @@ def project_positions(
 
 @njit
 def project_velocities(tables: Tables, work: Work, t_s: float, q: Array, qd: Array) -> None:
-    """Nearest qd that satisfies Φ_q qd + Φ_t = 0 in the metric of the mass (seed 001, eq. 12b); q is kept."""
+    """Nearest qd that satisfies Φ_q qd + Φ_t = 0 in the metric of the mass (Simeon 1996, 12b); q is kept."""
     configure(tables, work, t_s, q)
     factor_mass(tables, work, q)
     mass_times(tables.mass, work.mass, qd, work.b)
@@ -255,7 +256,7 @@ def complete(tables: Tables, work: Work, gap: Array) -> None:
 def position_problem(tables: Tables, work: Work, t_s: float, q: Array, tolerance: float, limit: float) -> int:
     """Dependent coordinates from the independent ones, Newton from the given q; iterations, or −1 when it fails.
 
-    Leaves the factor of the kinematic matrix at the solution behind.
+    Sanjurjo 2016, 3.38. Leaves the factor of the kinematic matrix at the solution behind.
     """
     last = 1e300
     fresh = False
@@ -284,7 +285,7 @@ def position_problem(tables: Tables, work: Work, t_s: float, q: Array, tolerance
 
 @njit
 def velocity_problem(tables: Tables, work: Work, qd: Array) -> None:
-    """Dependent velocities from the independent ones in qd; needs the kinematic factor at q."""
+    """Dependent velocities from the independent ones in qd (Sanjurjo 2016, 3.39); needs the kinematic factor at q."""
     for _ in range(2):
         rates(tables.rows, work.jac0, work.guide, qd, work.rate)
         if norm(work.rate) <= REFINED:
@@ -298,7 +299,7 @@ def velocity_problem(tables: Tables, work: Work, qd: Array) -> None:
 
 @inner
 def acceleration_problem(tables: Tables, work: Work, q: Array, qd: Array, qdd: Array) -> None:
-    """Dependent accelerations from the independent ones in qdd; needs the kinematic factor at q."""
+    """Dependent accelerations from the independent ones (Sanjurjo 2016, 3.40); needs the kinematic factor at q."""
     accelerations(tables.rows, q, qd, work.branch, work.guide, work.tau)
     for _ in range(2):
         jacobian_times(tables.rows, work.jac0, qdd, work.rate)
@@ -311,7 +312,10 @@ def acceleration_problem(tables: Tables, work: Work, q: Array, qd: Array, qdd: A
 
 @njit
 def null_space(tables: Tables, work: Work, out: Array) -> None:
-    """Rows of `out` (f, n) = columns of R: velocities for unit independent velocities; needs the kinematic factor."""
+    """Rows of `out` (f, n) = columns of R: velocities for unit independent velocities (Sanjurjo 2016, section 3.3.3).
+
+    Needs the kinematic factor.
+    """
     for k in range(len(work.independent)):
         x = out[k]
         for i in range(len(x)):
@@ -334,7 +338,7 @@ def matrix_r(
 ) -> None:
     """Accelerations by (Rᵀ M R) zdd = Rᵀ (Q − M S c); needs the kinematic factor at the consistent q.
 
-    The reactions are left out when `multiplier` is empty.
+    Sanjurjo 2016, 3.56, 3.59; c = −Φ_q_dot qd − Φ_t_dot. The reactions are left out when `multiplier` is empty.
     """
     n, f = len(q), len(work.independent)
     null_space(tables, work, work.null)

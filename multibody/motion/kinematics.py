@@ -26,7 +26,7 @@ def start_state(model: Model, qd: Array | None = None, *, work: Work | None = No
 def consistent(
     model: Model, t_s: float, q: Array, qd: Array, *, work: Work | None = None, force: object = NO_FORCE
 ) -> State:
-    """The nearest state on the constraints in the metric of the mass, with exact accelerations (seed 001, eq. 12-13).
+    """The nearest state on the constraints in the metric of the mass, with exact accelerations (Simeon 1996, 12a, 12b).
 
     Also repairs a state after a filter's correction.
     """
@@ -63,7 +63,7 @@ def from_independent(
 
 
 def matrices_r_s(model: Model, t_s: float, q: Array, *, work: Work | None = None) -> tuple[Array, Array]:
-    """R (n, f) and S (n, rows): qd = R zd − S Φ_t; columns of S that belong to idle rows of angles are zero."""
+    """R (n, f) and S (n, rows): qd = R zd − S Φ_t (Sanjurjo 2016, 3.54); columns of S for idle angle rows are zero."""
     work = work or model.work()
     _factor(model, work, t_s, q)
     r = np.zeros((len(work.independent), model.n))
@@ -85,7 +85,7 @@ def _factor(model: Model, work: Work, t_s: float, q: Array) -> None:
 
 
 def velocity_sensitivity(model: Model, state: State, *, work: Work | None = None) -> Array:
-    """dqd/dz at constant zd (n, f): −S Φ_q_dot R, Φ_q_dot including the sines and cosines (seed 002, eq. 3.58-3.62)."""
+    """dqd/dz at constant zd (n, f): −S Φ_q_dot R, Φ_q_dot including the sines and cosines (Sanjurjo 2016, 3.125)."""
     work = work or model.work()
     _factor(model, work, state.t_s, state.q)
     f = len(work.independent)

@@ -1,8 +1,8 @@
-"""Index-3 augmented Lagrangian step with the trapezoidal rule and projections (seed 002, eq. 3.46-3.51 corrected).
+"""Index-3 augmented Lagrangian step with the trapezoidal rule and projections (Sanjurjo 2016, section 3.3.2).
 
-Newton on positions and multipliers. The factor may be frozen (seed 004): the Jacobian inside it, J₀, then also carries
-the penalty term, so that the iteration stays the chord method of the saddle-point system and a stiff penalty does not
-spoil it: W dq = h²/4 (Q − M qdd) − Jᵀ μ − J₀ᵀ p Φ, μ += p (Φ + J₀ dq).
+Newton on positions and multipliers. The factor may be frozen (Bae n.d., section 5): the Jacobian inside it, J₀, then
+also carries the penalty term, so that the iteration stays the chord method of the saddle-point system and a stiff
+penalty does not spoil it: W dq = h²/4 (Q − M qdd) − Jᵀ μ − J₀ᵀ p Φ, μ += p (Φ + J₀ dq).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TRUSTED, TRUSTED_WITH_WHEELS = 1e-6, 1e-4
 
 @inlined_inner
 def refactor(tables: Tables, work: Work, penalty: Array, h: float, q: Array, qd: Array) -> None:
-    """W = M + h/2 C + h²/4 K + Jᵀ p J at the evaluated q."""
+    """W = M + h/2 C + h²/4 K + Jᵀ p J at the evaluated q (Sanjurjo 2016, 3.49, with p = h²/4 α)."""
     w = work.w
     add_mass(tables.mass, tables.factor, q, w)
     add_tangents(tables.loads, q, qd, 0.25 * h * h, 0.5 * h, work.probe[0], w)
@@ -51,7 +51,7 @@ def refactor(tables: Tables, work: Work, penalty: Array, h: float, q: Array, qd:
 
 @inlined_inner
 def correction(tables: Tables, work: Work, penalty: Array, quarter: float, qdd: Array) -> None:
-    """work.rhs = W⁻¹ (h²/4 (Q − M qdd) − Jᵀ μ − J₀ᵀ p Φ)."""
+    """work.rhs = W⁻¹ (h²/4 (Q − M qdd) − Jᵀ μ − J₀ᵀ p Φ) (Sanjurjo 2016, 3.47, 3.48, with μ = h²/4 λ*)."""
     rhs, force, phi, mu = work.rhs, work.force, work.phi, work.mu
     mass_start, mass_col, mass_val = tables.mass.start, tables.mass.col, work.mass
     start, col, jac, jac0 = tables.rows.start, tables.rows.col, work.jac, work.jac0
@@ -69,7 +69,7 @@ def correction(tables: Tables, work: Work, penalty: Array, quarter: float, qdd: 
 
 @inlined_inner
 def pull_back(tables: Tables, work: Work, penalty: Array, gap: Array, x: Array) -> None:
-    """x −= W⁻¹ J₀ᵀ p gap: projection of velocities or accelerations."""
+    """x −= W⁻¹ J₀ᵀ p gap: projection of velocities or accelerations (Sanjurjo 2016, 3.50, 3.51)."""
     rhs = work.rhs
     start, col, jac0 = tables.rows.start, tables.rows.col, work.jac0
     for i in range(len(rhs)):
@@ -87,7 +87,8 @@ def pull_back(tables: Tables, work: Work, penalty: Array, gap: Array, x: Array) 
 def frozen_projection(tables: Tables, work: Work, penalty: Array, gap0: Array, x: Array, tolerance: float) -> bool:
     """The nearest x with J x + gap0 = 0 in the metric of the mass, by a factor that is some steps old.
 
-    The direction must be the Jacobian of now: with the old one every projection would push the motion a little.
+    As Simeon 1996, 12b, by chords. The direction must be the Jacobian of now: with the old one every projection would
+    push the motion a little.
     """
     rows, rhs, dx, eta, rate = tables.rows, work.rhs, work.a, work.tau, work.rate
     start, col, jac, jac0 = rows.start, rows.col, work.jac, work.jac0
@@ -143,9 +144,10 @@ def augmented_step(
 ) -> bool:
     """One step to t + h, in place; options = (tolerance, cap of iterations, refresh, projection tolerance, accepted).
 
-    The predictor extrapolates the acceleration of the step before. work.control = (contraction of the last step, its
-    size, …, its end at [7]) is memory that saves iterations and changes results within the tolerance only. When
-    Newton has not converged at the cap, a last move within the accepted one passes, counted in cost[6]; else False.
+    Sanjurjo 2016, 3.43-3.46, 3.50, 3.51; 3.46 as corrected. The predictor extrapolates the acceleration of the step
+    before. work.control = (contraction of the last step, its size, …, its end at [7]) is memory that saves iterations
+    and changes results within the tolerance only. When Newton has not converged at the cap, a last move within the
+    accepted one passes, counted in cost[6]; else False.
     """
     rows, mu, phi, rate = tables.rows, work.mu, work.phi, work.rate
     tolerance, limit, refresh = options[0], int(options[1]), int(options[2])

@@ -71,7 +71,7 @@ def derive(
 
 @inner
 def project(tables: Tables, work: Work, options: Array, t_s: float, q: Array, qd: Array, cost: Array) -> bool:
-    """Projection after a step; controlled by the feedback of the drift (seed 001, eq. 16).
+    """Projection after a step; controlled by the feedback of the drift (Simeon 1996, 16).
 
     work.control[3] = k, steps without position projection; [4] = steps since the last one.
     """

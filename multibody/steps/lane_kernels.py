@@ -343,7 +343,7 @@ def largest4(x: Array) -> float:
 
 @inlined_inner
 def pull_back4(tables: Tables, work: LaneWork, penalty: Array, gap: Array, x: Array) -> None:
-    """x −= W⁻¹ Jᵀ p gap in all lanes."""
+    """x −= W⁻¹ Jᵀ p gap in all lanes (Sanjurjo 2016, 3.50, 3.51)."""
     rhs = work.rhs
     rhs[:, :] = 0.0
     subtract_transposed4(tables.rows, work.jac0, gap, penalty, rhs)
@@ -403,7 +403,10 @@ def step4(
     multiplier: Array,
     cost: Array,
 ) -> bool:
-    """One step of four states in place; the factor is made at the predicted positions, and again where it stalls."""
+    """One step of four states in place; the factor is made at the predicted positions, and again where it stalls.
+
+    Sanjurjo 2016, 3.43-3.49.
+    """
     rows, rhs, mu, phi, gap = tables.rows, work.rhs, work.mu, work.phi, work.gap
     quarter, per_h, per_h2 = 0.25 * h * h, 2.0 / h, 4.0 / (h * h)
     predict4(rows, work, t_s, h, q, qd, qdd, multiplier)
@@ -466,7 +469,7 @@ def step4(
 
 @inner
 def project4(tables: Tables, work: LaneWork, options: Array, penalty: Array, q: Array, qd: Array, qdd: Array) -> None:
-    """Velocity and acceleration projections in all lanes."""
+    """Velocity and acceleration projections in all lanes (Sanjurjo 2016, 3.50, 3.51)."""
     rows, gap, target = tables.rows, work.gap, work.target
     target[:, :] = 0.0
     for k in range(len(rows.guide)):

@@ -1,6 +1,6 @@
-"""Linearly implicit Euler in dependent and in independent coordinates (seed 000, sections 3.2-3.4): fixed cost.
+"""Linearly implicit Euler in dependent and in independent coordinates (Carpinelli 2014, sections 3.2-3.4).
 
-Differences from print (see spec errata): the multipliers solved for are h·λ; positions move with the new velocity (the
+Its cost is fixed. Differences from print: the multipliers solved for are h·λ; positions move with the new velocity (the
 old one leaves stiff modes undamped); the reaction acts along the constraint normal at the predicted position.
 """
 
@@ -69,7 +69,10 @@ def dependent_step(
     multiplier: Array,
     cost: Array,
 ) -> bool:
-    """One linear solve for the velocities, two for the projection of the positions (seed 000, eq. 3.21 and 3.29)."""
+    """One linear solve for the velocities (Carpinelli 2014, 3.21), two for the projection of the positions.
+
+    Unlike Carpinelli 2014, 3.29, which projects once in the metric of the mass, these use the factor of the step.
+    """
     rows, n, m = tables.rows, len(q), len(multiplier)
     work.a[:] = 0.0
     refresh_mass(tables.mass, q, work.mass)
@@ -145,7 +148,7 @@ def independent_step(
     multiplier: Array,
     cost: Array,
 ) -> bool:
-    """Switch to independent velocities for this step (seed 000, eq. 3.26); one factor for R, S and the closing."""
+    """Switch to independent velocities for this step (Carpinelli 2014, 3.26); one factor for R, S and the closing."""
     n, f = len(q), len(work.independent)
     choose_branches(tables.rows, q, work.branch)
     configure(tables, work, t_s, q)

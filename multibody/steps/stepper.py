@@ -42,7 +42,7 @@ class Integrator(StrEnum):
     FORWARD_EULER = "forward-euler"
     TRAPEZOIDAL = "trapezoidal"
     RK4 = "rk4"
-    DORMAND_PRINCE = "dormand-prince"
+    DORMAND_PRINCE = "dormand-prince"  # 5(4), with error control (Dormand and Prince 1980)
     LINEARLY_IMPLICIT_EULER = "linearly-implicit-euler"
 
 
@@ -60,7 +60,7 @@ class Projection(StrEnum):
     NONE = "none"
     VELOCITY = "velocity"
     ALWAYS = "always"
-    CONTROLLED = "controlled"  # by the feedback of the drift, seed 001 eq. 16
+    CONTROLLED = "controlled"  # by the feedback of the drift (Simeon 1996, 16)
 
 
 @dataclass(frozen=True, slots=True)

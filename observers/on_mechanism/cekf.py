@@ -1,5 +1,6 @@
 """The continuous EKF: dx/dt = f + P Hᵀ Rc⁻¹ (o − h), dP/dt = A P + P Aᵀ + S − P Hᵀ Rc⁻¹ H P, with Rc = σ² h.
 
+Sanjurjo 2016, 3.69-3.72, gain and covariance corrected.
 The Riccati equation is not stepped but solved: its flow over a tiny time is doubled until it spans the step, each
 doubling composing P ↦ Q + Φ P (I + G P)⁻¹ Φᵀ with itself. That keeps P positive however large the gain is, so slow
 sensors and gyroscopes on the cranks work. The term of the readings acts over the step that ends with them.
@@ -195,7 +196,7 @@ def flow(plant: Plant, r: Riccati, P: Array) -> None:
 
 @merged
 def predict_cekf(a: CekfArrays, t_s: float, h: float) -> bool:
-    """The state by the trapezoidal rule, P by the Riccati flow without readings."""
+    """The state by the trapezoidal rule, P by the Riccati flow without readings (Sanjurjo 2016, 3.73)."""
     plant, node, linear, r = a.c.plant, a.c.node, a.c.linear, a.riccati
     carry_inputs(plant, h)
     linearise(plant, node, t_s, linear)

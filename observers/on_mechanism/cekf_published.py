@@ -1,7 +1,8 @@
 """The continuous EKF as the published toolbox has it, step for step; for `bench linkages --as-published` only.
 
-Forward Euler for the Riccati equation, F without the leading terms of eq. 3.67 and with half of 3.68, the correction at
-half weight. It loses its covariance's sign as soon as H P Hᵀ > σ²; `kernels.cekf` does not.
+Forward Euler for the Riccati equation, F as in Sanjurjo 2016, 3.67 (with the M that print lacks) and 3.68: without the
+leading terms of the one and with half of the other. The correction has half weight. It loses its covariance's sign as
+soon as H P Hᵀ > σ²; `cekf` does not.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def make_cekf_published(problem: Problem, recipe: PublishedCekf, room: Room) -> 
 
 @inner
 def printed_columns(plant: Plant, linear: Linear, r: Riccati, factor: float, first: int) -> None:
-    """Columns first… of the lower half of r.A = −Mbar⁻¹ Rᵀ factor M linear.velocityᵀ (eq. 3.67 with M, 3.68)."""
+    """Columns first… of the lower half of r.A = −Mbar⁻¹ Rᵀ factor M linear.velocityᵀ (Sanjurjo 2016, 3.67, 3.68)."""
     work, f, n = plant.work, len(linear.null), len(linear.zeros)
     reduced_mass(plant, linear)
     for k in range(f):
@@ -115,7 +116,10 @@ def printed_transition(plant: Plant, node: Node, trial: Node, linear: Linear, r:
 def euler_riccati(
     plant: Plant, sensors: SensorTable, values: Array, rows: Rows, node: Node, r: Riccati, share: float, h: float
 ) -> None:
-    """P + h (A P + P Aᵀ + S − P Hᵀ Rc⁻¹ H P), Rc = σ² share; rows whose value is NaN are left out."""
+    """P + h (A P + P Aᵀ + S − P Hᵀ Rc⁻¹ H P), Rc = σ² share; rows whose value is NaN are left out.
+
+    Sanjurjo 2016, 3.72 corrected, 3.73.
+    """
     n, f = len(node.P), len(plant.noise_zdd)
     multiply(r.A, node.P, r.T)
     for i in range(n):
@@ -140,7 +144,7 @@ def euler_riccati(
 
 @inner
 def gains(sensors: SensorTable, values: Array, rows: Rows, node: Node, r: Riccati, share: float) -> None:
-    """Rows a of r.V (m, N) = P Hᵀ Rc⁻¹, zero where nothing was read."""
+    """Rows a of r.V (m, N) = P Hᵀ Rc⁻¹ (Sanjurjo 2016, 3.71 corrected), zero where nothing was read."""
     for a in range(len(values)):
         for i in range(len(node.P)):
             s = 0.0
@@ -153,7 +157,10 @@ def gains(sensors: SensorTable, values: Array, rows: Rows, node: Node, r: Riccat
 def residual(
     plant: Plant, sensors: SensorTable, values: Array, node: Node, trial: Node, rows: Rows, r: Riccati, h: float
 ) -> float:
-    """rows.dx = x' − x − h/2 (f + f' + K (o − h')) of the trapezoidal rule at the trial; returns its largest entry."""
+    """rows.dx = x' − x − h/2 (f + f' + K (o − h')) of the trapezoidal rule at the trial; returns its largest entry.
+
+    Sanjurjo 2016, 3.76, at half the weight of 3.69 and 3.70.
+    """
     f, z = len(plant.noise_zdd), plant.work.independent
     for k in range(f):
         i = z[k]

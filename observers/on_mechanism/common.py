@@ -150,7 +150,10 @@ def delayed(unknowns: Unknowns) -> bool:
 
 @inner
 def chain_rows(c: Common, node: Node, first: int, end: int, tau: float, t_s: float) -> None:
-    """H (rows, [z, zd, θ]) of the sensor rows at the node, through R, −S Φ_q_dot R and the accelerations."""
+    """H (rows, [z, zd, θ]) of the sensor rows at the node, through R, −S Φ_q_dot R and the accelerations.
+
+    Sanjurjo 2016, 3.120, 3.121; accelerations are added.
+    """
     linear, rows = c.linear, c.rows
     n, f, d = len(node.q), len(linear.null), len(node.theta)
     with_accelerations = needs_accelerations(c.sensors, first, end)

@@ -1,7 +1,8 @@
 """The filters on all coordinates x = [q, qd, θ], for which constraints are measurements without error.
 
-SCKF (Sanjurjo 2016, 3.100-3.110): first the sensors, then the constraints in rounds whose noise fades. DIEKFpm (3.111):
-sensors and constraints together, iterated from the prior. See `constrained` for how P survives the constraints.
+SCKF (Sanjurjo 2016, section 3.4.4): first the sensors, then the constraints in rounds whose noise fades. DIEKFpm
+(Sanjurjo 2016, section 3.4.5): sensors and constraints together, iterated from the prior. See `constrained` for how P
+survives the constraints.
 """
 
 from __future__ import annotations
@@ -124,7 +125,8 @@ def heun(plant: Plant, node: Node, linear: Linear, wide: Wide, t_s: float, h: fl
 def predict_dependent(a: DependentArrays, t_s: float, h: float) -> bool:
     """Heun's rule on all coordinates, F with the accelerations' derivatives, then the constraints.
 
-    Forward Euler (3.100) would be off by h²/2 qdd in each step, a bias that sensors better than that expose.
+    Unlike Sanjurjo 2016, 3.100: forward Euler would be off by h²/2 qdd in each step, a bias that sensors better than
+    that expose.
     """
     plant, node, linear, wide, P = a.c.plant, a.c.node, a.c.linear, a.wide, a.full.P
     n, f, z = len(node.q), len(linear.null), plant.work.independent
@@ -259,8 +261,9 @@ def reread(a: DependentArrays, first: int, end: int, tau: float) -> None:
 def iterate(a: DependentArrays, first: int, end: int, tau: float, t_s: float) -> bool:
     """The iterated update with h' = [h, Φ, Φ_dot]: Gauss-Newton from the prior, so only the last H and Φ_x count.
 
-    As published it is over when the constraints hold loosely. Going on to the most likely point would be worse: where
-    a sensor hardly sees the motion the posterior has two humps, and that point may lie in the wrong one.
+    Sanjurjo 2016, 3.111. As published it is over when the constraints hold loosely. Going on to the most likely point
+    would be worse: where a sensor hardly sees the motion the posterior has two humps, and that point may lie in the
+    wrong one.
     """
     c, wide, node, rows, P = a.c, a.wide, a.c.node, a.c.rows, a.full.P
     read(node, wide.x)

@@ -1,7 +1,8 @@
 """The extended Kalman filters on a mechanism: direct and error-state, any transition matrix, with disturbances.
 
-dekf: Euler, constant F, full correction. error_ekf: index-3 step, constant F, correction along the tangent. The exact
-variants differ by F, the ones with force estimation by the disturbance states.
+dekf (Sanjurjo 2016, section 3.4.2): Euler, constant F, full correction. error_ekf (Sanjurjo 2016, section 3.4.6):
+index-3 step, constant F, correction along the tangent. The exact variants differ by F, the ones with force estimation
+by the disturbance states.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ def make_ekf(problem: Problem, recipe: Ekf, gate: float, room: Room) -> Filter:
 
 @merged
 def predict_ekf(a: EkfArrays, t_s: float, h: float) -> bool:
-    """x by the integrator, P by F P Fᵀ + Q; False when the step failed."""
+    """x by the integrator, P by F P Fᵀ + Q (Sanjurjo 2016, 3.78, 3.79, 3.113); False when the step failed."""
     c, s = a.c, a.setting
     plant, node, linear = c.plant, c.node, c.linear
     n, f = len(node.P), len(linear.null)
@@ -142,7 +143,10 @@ def predict_ekf(a: EkfArrays, t_s: float, h: float) -> bool:
 
 @inner
 def update_rows(c: Common, node: Node, first: int, values: Array, var: Array, tau: float) -> int:
-    """Sequential scalar updates of the node's P and of dx, row by row, each gated by itself; returns the verdict."""
+    """Sequential scalar updates of the node's P and of dx, row by row, each gated by itself; returns the verdict.
+
+    Sanjurjo 2016, 5.76-5.80, P in Joseph form.
+    """
     rows, n = c.rows, len(node.P)
     used, gated = 0, 0
     for i in range(n):
@@ -194,7 +198,7 @@ def apply_tangent(c: Common, s: EkfSetting, t_s: float) -> bool:
     """q + R dz, velocity problem there; accelerations kept, or corrected by the estimated acceleration error.
 
     With disturbances they are made anew: the step takes the mean of old and new ones, and half the effect of a
-    disturbance that has just been found would be missing.
+    disturbance that has just been found would be missing. (Sanjurjo 2016, 3.119)
     """
     tables, work, node, linear, dx = c.plant.tables, c.plant.work, c.node, c.linear, c.rows.dx
     z, n, f = work.independent, len(node.q), len(work.independent)
@@ -253,7 +257,10 @@ def adapt(a: EkfArrays) -> None:
 
 @merged
 def correct_ekf(a: EkfArrays, first: int, values: Array, var: Array, tau: float, t_s: float) -> int:
-    """One reading from row `first` on, NaN = the sensor did not say; rows beyond the sensors' are inputs."""
+    """One reading from row `first` on, NaN = the sensor did not say; rows beyond the sensors' are inputs.
+
+    Sanjurjo 2016, 3.82-3.86, 3.114-3.118.
+    """
     c, s, node = a.c, a.setting, a.c.node
     if first >= len(c.sensors.kind):
         return take_input(c.plant, first - len(c.sensors.kind), values, tau)

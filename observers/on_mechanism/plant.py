@@ -389,7 +389,7 @@ def mean_decay(x: float) -> float:
 
 @inner
 def linearise_kinematics(plant: Plant, node: Node, t_s: float, linear: Linear) -> None:
-    """R and dqd/dz = −S Φ_q_dot R at the node; leaves the kinematic factor behind."""
+    """R and dqd/dz = −S Φ_q_dot R at the node (Sanjurjo 2016, 3.125); leaves the kinematic factor behind."""
     tables, work = plant.tables, plant.work
     choose_branches(tables.rows, node.q, work.branch)
     configure(tables, work, t_s, node.q)
@@ -488,7 +488,7 @@ def transition(plant: Plant, kind: int, h: float, linear: Linear) -> None:
 
 @merged
 def process_noise(plant: Plant, h: float, linear: Linear) -> None:
-    """Q over h of double integrators, exactly (Van Loan), and of the disturbances by themselves."""
+    """Q over h of double integrators, exactly (Sanjurjo 2016, 3.128), and of the disturbances by themselves."""
     Q, n, f = linear.Q, len(linear.Q), len(linear.null)
     for i in range(n):
         for j in range(n):
@@ -506,7 +506,7 @@ def process_noise(plant: Plant, h: float, linear: Linear) -> None:
 def process_noise_exact(plant: Plant, h: float, linear: Linear) -> None:
     """Q = ∫ e^(A s) S e^(Aᵀ s) ds over h, with the A of the last linearisation; spends F and T.
 
-    By its series: the terms are M₀ = S h, M_k = (A M_(k−1) + its transpose) h/(k + 1).
+    Sanjurjo 2016, 3.127, by its series: the terms are M₀ = S h, M_k = (A M_(k−1) + its transpose) h/(k + 1).
     """
     Q, A, M, T, n, f = linear.Q, linear.A, linear.F, linear.T, len(linear.Q), len(linear.null)
     for i in range(n):

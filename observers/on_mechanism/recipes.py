@@ -22,9 +22,9 @@ class Steps(IntEnum):
 class TransitionMatrix(IntEnum):
     """Which F propagates the covariance."""
 
-    CONSTANT = kernels.CONSTANT  # [I, hI; 0, I] Sanjurjo 2016, 3.81
+    CONSTANT = kernels.CONSTANT  # [I, hI; 0, I] (Sanjurjo 2016, 3.81)
     FIRST_ORDER = kernels.FIRST_ORDER  # exact acceleration derivatives, first order in h
-    EXACT = kernels.EXACT  # the same to second order
+    EXACT = kernels.EXACT  # the same, e^(A h)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Ukf:
     beta: float = 2.0
 
     def weights(self, size: int) -> Weights:
-        """Weights for a state of `size` rows: λ = α²(l + κ) − l."""
+        """Weights for a state of `size` rows: λ = α²(l + κ) − l (Van der Merwe et al. 2004)."""
         scale = self.alpha**2 * (size + self.kappa)
         centre = (scale - size) / scale
         return Weights(scale**0.5, centre, centre + 1.0 - self.alpha**2 + self.beta, 0.5 / scale)

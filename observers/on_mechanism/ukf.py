@@ -153,7 +153,8 @@ def put_mean(plant: Plant, node: Node, x: Array, t_s: float) -> bool:
 def regress(p: Points, w: Weights, L: Array, F: Array) -> None:
     """F of statistical linearisation: (Σ w (X_i − x)(x_i − x₀)ᵀ) P⁻¹ of points x₀ ± spread · columns of L.
 
-    With the half differences of opposite points E this is F L = E; `smooth` then is the unscented RTS smoother.
+    With the half differences of opposite points E this is F L = E; `smooth` then is the unscented RTS smoother (Särkkä
+    2008).
     """
     n = len(F)
     for i in range(n):
@@ -166,7 +167,10 @@ def regress(p: Points, w: Weights, L: Array, F: Array) -> None:
 
 @merged
 def predict_ukf(a: UkfArrays, t_s: float, h: float) -> bool:
-    """Every point one step ahead; mean, covariance (or its factor) and the plant noise. Leaves F in `linear`."""
+    """Every point one step ahead; mean, covariance (or its factor) and the plant noise. Leaves F in `linear`.
+
+    Sanjurjo 2016, 3.90-3.92.
+    """
     c, s, p, swarm = a.c, a.setting, a.points, a.swarm
     plant, node, linear, n = c.plant, c.node, c.linear, len(c.node.P)
     carry_inputs(plant, h)
@@ -231,7 +235,7 @@ def from_factor(L: Array, P: Array) -> None:
 
 @merged
 def correct_ukf(a: UkfArrays, first: int, values: Array, var: Array, tau: float, t_s: float) -> int:
-    """One reading through all points; rows beyond the sensors' are inputs."""
+    """One reading through all points (Sanjurjo 2016, 3.93-3.99, corrected); rows beyond the sensors' are inputs."""
     c, s, p, swarm = a.c, a.setting, a.points, a.swarm
     plant, node, rows, n, m = c.plant, c.node, c.rows, len(c.node.P), len(values)
     if first >= len(c.sensors.kind):

@@ -1,7 +1,7 @@
 """The unscented transform for any plant: points, moments, conditioning on readings row by row, and square roots.
 
-Weights are those of the scaled transform with λ = α²(l + κ) − l (the printed form lacks the last l). Means are taken
-about the first point, so large negative centre weights do no harm. Points are rows of X (2l + 1, l).
+Weights are those of the scaled transform with λ = α²(l + κ) − l (Sanjurjo 2016, section 3.4.3, lacks the last l). Means
+are taken about the first point, so large negative centre weights do no harm. Points are rows of X (2l + 1, l).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Points(NamedTuple):
 
 @inner
 def draw(x: Array, L: Array, spread: float, X: Array) -> None:
-    """Points x, x ± spread · columns of L."""
+    """Points x, x ± spread · columns of L (Sanjurjo 2016, 3.87-3.89)."""
     n = len(x)
     for j in range(n):
         X[0, j] = x[j]
@@ -58,7 +58,7 @@ def draw(x: Array, L: Array, spread: float, X: Array) -> None:
 
 @inner
 def mean_about_first(X: Array, w: Weights, x: Array) -> None:
-    """x = X₀ + Σ w (X_i − X₀)."""
+    """x = X₀ + Σ w (X_i − X₀), which equals Sanjurjo 2016, 3.91, corrected."""
     points, n = X.shape
     for j in range(n):
         x[j] = 0.0
@@ -79,7 +79,7 @@ def deviations(X: Array, x: Array, T: Array) -> None:
 
 @inner
 def covariance(T: Array, U: Array, w: Weights, out: Array) -> None:
-    """out (a, b) = Σ Wc T_i U_iᵀ of deviations T (points, a) and U (points, b)."""
+    """out (a, b) = Σ Wc T_i U_iᵀ of deviations T (points, a), U (points, b) (Sanjurjo 2016, 3.95, 3.96, corrected)."""
     points, a = T.shape
     b = U.shape[1]
     for j in range(a):
@@ -111,7 +111,10 @@ def downdate(L: Array, v: Array) -> bool:
 
 @inner
 def covariance_of(T: Array, w: Weights, out: Array) -> None:
-    """out (a, a) = Σ Wc T_i T_iᵀ of deviations T (points, a); half the work of `covariance`."""
+    """out (a, a) = Σ Wc T_i T_iᵀ of deviations T (points, a) (Sanjurjo 2016, 3.92, 3.95, corrected).
+
+    Half the work of `covariance`.
+    """
     points, a = T.shape
     for j in range(a):
         for k in range(j + 1):
@@ -171,8 +174,9 @@ def condition(
 ) -> int:
     """Condition the joint Gaussian of state and readings on each row in turn: exactly the batch update, gated by row.
 
-    p.C holds the cross covariance (m, l), p.Y (m, m) that of the readings with their noise. p.x becomes the new mean;
-    P is the covariance, or its lower factor when `root` is 1. Rows without value (NaN) are left out. −1: lost.
+    Sanjurjo 2016, 3.97-3.99, corrected. p.C holds the cross covariance (m, l), p.Y (m, m) that of the readings with
+    their noise. p.x becomes the new mean; P is the covariance, or its lower factor when `root` is 1. Rows without value
+    (NaN) are left out. −1: lost.
     """
     m, n = p.C.shape
     used, gated = 0, 0
@@ -236,7 +240,10 @@ def triangularise(D: Array, rows: int, L: Array) -> None:
 
 @inner
 def square_root(T: Array, w: Weights, noise: Array, D: Array, L: Array) -> None:
-    """L lower with L Lᵀ = Σ Wc T_i T_iᵀ + noise · noiseᵀ (lower factor); needs a centre weight ≥ 0."""
+    """L lower with L Lᵀ = Σ Wc T_i T_iᵀ + noise · noiseᵀ (lower factor); needs a centre weight ≥ 0.
+
+    After Van der Merwe and Wan 2001, with all points in the reflections.
+    """
     points, n = T.shape
     rest = w.other**0.5
     centre = w.centre_cov**0.5

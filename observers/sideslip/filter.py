@@ -1,7 +1,8 @@
 """The sideslip filter: an extended Kalman filter over a single-track car with relaxing axle forces and offsets.
 
 Yaw rate and lateral acceleration correct it; where little is asked of the rear axle it is taken to roll where it
-points; a sensor of β, or a network, may correct it, too. Speed, steering and ax drive its model (seed 003 §4.1.1).
+points; a sensor of β, or a network, may correct it, too. Speed, steering and ax drive its model (Magri 2024, section
+4.1.1).
 """
 
 from __future__ import annotations

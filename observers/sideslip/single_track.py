@@ -3,7 +3,7 @@
     v_y' = (F_f cos δ + F_r)/m − v_x r − g_y          r' = (l_f F_f cos δ − l_r F_r)/J_z
     F'   = (v_x/σ)(F_ss(α, loads) − F) per axle       g_y' = −g_y/τ;  offsets: random walks
 
-seed 003 §4.1.1, (4.7) and (4.8), with the gravity that a banked road and a rolled body put into y.
+Magri 2024, 4.7 and 4.8, with the gravity that a banked road and a rolled body put into y.
 """
 
 from __future__ import annotations
