@@ -15,7 +15,9 @@ from hodograph.core.layout import StateLayout
 from hodograph.core.reading import Verdict
 from hodograph.numerics.entry import entry_of
 from hodograph.observers.filter import Filter
-from hodograph.observers.loop import (
+from hodograph.observers.loop import loop
+from hodograph.observers.memory import Room
+from hodograph.observers.tables import (
     BOOK,
     BROKEN,
     COASTING,
@@ -30,9 +32,7 @@ from hodograph.observers.loop import (
     Grid,
     Limits,
     Output,
-    loop,
 )
-from hodograph.observers.memory import Room
 
 GAP_S, SETTLE_S, DOUBT_S, REFUSED_S, REFUSED_ROWS, SURPRISE = 30.0, 2.0, 5.0, 0.25, 5, 6.0
 """See `Limits`: what an observer in service does about gaps, failures and rows of refusals."""
@@ -212,8 +212,8 @@ STEP_PLACE = STEP
 class Service:
     """How an engine runs: on which grid, how far back it can go, and whether it may lose its state (`strict`).
 
-    The estimate is called valid when it has settled for `settle_s`, and again `doubt_s` after it was begun anew or after
-    the average ν²/S of a stream was beyond `surprise` (1 is normal).
+    The estimate is called valid when it has settled for `settle_s`, and again `doubt_s` after it was begun anew or
+    after the average ν²/S of a stream was beyond `surprise` (1 is normal).
     """
 
     step_s: float
@@ -283,16 +283,17 @@ def assemble(
     return streams, made, core
 
 
-EVENT_TYPES = Events(*map(np.dtype, ("int64", "uint32", "uint32", "uint32", "float64", "float64", "int64")))  # type: ignore[arg-type]
+EVENT_TYPES = ("int64", "uint32", "uint32", "uint32", "float64", "float64", "int64")
 
 
 def check_types(events: Events, streams: int) -> None:
     """Machine code takes what it is given for what it was compiled for, and looks nowhere whether it is there."""
-    for name, array, wanted in zip(Events._fields, events, EVENT_TYPES, strict=True):
+    for name, wanted in zip(Events._fields, EVENT_TYPES, strict=True):
+        array = getattr(events, name)
         if array.dtype != wanted or not array.flags.c_contiguous or array.ndim != 1:
             raise ValueError(f"events.{name}: want a contiguous row of {wanted}, got {array.dtype} {array.shape}")
     count, values = len(events.t_ns), len(events.value)
-    lengths = tuple(map(len, events))
+    lengths = tuple(len(getattr(events, name)) for name in Events._fields)
     if lengths != (count, count, count, count + 1, values, values, count) or events.start[-1] != values:
         raise ValueError(f"events of {count} readings and {values} values: lengths {lengths} do not fit")
     if count and not events.stream.max() < streams:

@@ -13,8 +13,8 @@ from hodograph.core.frames import Array
 from hodograph.core.layout import StateLayout
 from hodograph.core.reading import Verdict
 from hodograph.observers.engine import Engine, Stream, make_output
-from hodograph.observers.loop import Events, Grid
 from hodograph.observers.series import series_html, series_line
+from hodograph.observers.tables import Events, Grid
 
 NODES_AT_ONCE = 20_000
 """Nodes per compiled call of a long run: their covariances need room."""

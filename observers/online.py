@@ -18,9 +18,10 @@ from hodograph.core.display import listed
 from hodograph.core.estimate import Estimate
 from hodograph.core.reading import Reading, Verdict
 from hodograph.observers.engine import Engine, Stream, events_of, make_output
-from hodograph.observers.loop import SANE, Output, node_at
+from hodograph.observers.doubt import SANE
 from hodograph.observers.protocol import Transition
 from hodograph.observers.smoothing import smooth_back
+from hodograph.observers.tables import Output, node_at
 
 AHEAD_NS = 2_000_000_000
 """A reading further ahead than this moves nothing until a second one agrees with it."""
@@ -28,6 +29,9 @@ AGREEING = 10
 """So many readings in a row that are too old, yet agree with each other, mean that the clock was set back."""
 LATEST_NS = 1 << 61
 """Beyond this (73 years) a time is nonsense."""
+
+MOST_AT_NODE = 256
+"""More readings of one stream at one node are no measurements; they would only need room."""
 
 Clock = Callable[[int], int]
 """From a sensor's own stamp to the time of the log, both in ns."""
@@ -66,6 +70,7 @@ class OnlineObserver:
     _taken: int = field(default=0, init=False, repr=False)
     _ahead_ns: int | None = field(default=None, init=False, repr=False)
     _stale_ns: list[int] = field(default_factory=list, init=False, repr=False)
+    _crowd: Counter[tuple[int, int]] = field(default_factory=Counter, init=False, repr=False)
 
     def __repr__(self) -> str:
         counts = [f"{stream} {count} {verdict}" for (stream, verdict), count in self.counts.items()]
@@ -177,6 +182,9 @@ class OnlineObserver:
         if node < self._newest - self._horizon():
             return self._too_old(t_ns)
         self._stale_ns.clear()
+        self._crowd[node, stream.index] += 1
+        if self._crowd[node, stream.index] > MOST_AT_NODE:
+            return Verdict.INVALID, None
         late = node < self._newest
         self._newest = max(self._newest, node)
         self._taken += 1
@@ -211,6 +219,7 @@ class OnlineObserver:
             self.engine.rebase(node)
             self._newest, self._out = node, self._out._replace(origin=node)
             self._past.clear()
+            self._crowd.clear()
             self._stale_ns.clear()
         return Verdict.STALE, None
 
@@ -270,6 +279,8 @@ class OnlineObserver:
         grid, oldest = self.engine.core.grid, self._newest - self._horizon() - 1
         while self._past and node_at(grid, self._past[0].t_ns) < oldest:
             self._past.popleft()
+        if len(self._crowd) > 4 * (self._horizon() + 2) * max(len(self.engine.streams), 1):
+            self._crowd = Counter({key: count for key, count in self._crowd.items() if key[0] >= oldest})
 
 
 def _is_time(t_ns: object) -> bool:

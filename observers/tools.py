@@ -16,7 +16,7 @@ from hodograph.core.reading import Reading
 from hodograph.core.stream_data import StreamData
 from hodograph.multibody.model.build import Model, State
 from hodograph.multibody.motion.derivatives import sensitivity
-from hodograph.observers.on_mechanism.counts import LOG_LIKELIHOOD
+from hodograph.observers.counts import LOG_LIKELIHOOD
 from hodograph.observers.on_mechanism.mechanism import MechanismEngine, engine
 from hodograph.observers.on_mechanism.problem import Problem
 from hodograph.sensors import SensorSet

@@ -21,14 +21,14 @@ from hodograph.core.frames import Array
 from hodograph.core.reading import Reading
 from hodograph.multibody.model.build import Model, State
 from hodograph.multibody.motion.kinematics import from_independent
+from hodograph.observers.counts import NIS_ROWS, NIS_SUM
 from hodograph.observers.engine import Service, make_output, no_events
 from hodograph.observers.events import StreamColumns, events_of_columns
-from hodograph.observers.loop import Events
-from hodograph.observers.on_mechanism.counts import NIS_ROWS, NIS_SUM
 from hodograph.observers.on_mechanism.mechanism import MechanismEngine, recipe_of
 from hodograph.observers.on_mechanism.problem import Problem
 from hodograph.observers.on_mechanism.recipes import Recipe
 from hodograph.observers.on_mechanism.uncertainty import Uncertainty, state_layout
+from hodograph.observers.tables import Events
 from hodograph.replay.evaluation import Evaluation, ScoredRun
 from hodograph.replay.motion import TrueMotion
 from hodograph.sensors import MechanismSensor, SensorSet, mount, simulate_readings

@@ -16,12 +16,12 @@ from hodograph.multibody.model.linear_kernels import mass_times
 from hodograph.numerics.compiling import inner, merged, njit
 from hodograph.numerics.dense import multiply
 from hodograph.numerics.verdicts import INVALID, USED
+from hodograph.observers.counts import FAILED_STEPS
 from hodograph.observers.filter import Filter
-from hodograph.observers.loop import LOST, Core, Events, Output, loop
+from hodograph.observers.loop import loop
 from hodograph.observers.memory import Room
 from hodograph.observers.on_mechanism.cekf import Riccati, divide, make_riccati
 from hodograph.observers.on_mechanism.common import Common, Rows, chain_rows, make_common, renew_node, vital_of
-from hodograph.observers.on_mechanism.counts import FAILED_STEPS
 from hodograph.observers.on_mechanism.plant import (
     Linear,
     Node,
@@ -33,6 +33,7 @@ from hodograph.observers.on_mechanism.plant import (
     settle,
     write_state,
 )
+from hodograph.observers.tables import LOST, Core, Events, Output
 from hodograph.sensors.kernels import SensorTable, difference, measure
 
 if TYPE_CHECKING:

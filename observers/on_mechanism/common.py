@@ -11,7 +11,6 @@ from hodograph.multibody.model.tables import FRESH
 from hodograph.numerics.compiling import inner, merged
 from hodograph.numerics.dense import finite, tidy
 from hodograph.numerics.verdicts import INVALID
-from hodograph.observers.loop import NOTED
 from hodograph.observers.memory import Room
 from hodograph.observers.on_mechanism.plant import (
     BIAS,
@@ -29,6 +28,7 @@ from hodograph.observers.on_mechanism.plant import (
     settle,
     write_state,
 )
+from hodograph.observers.tables import NOTED
 from hodograph.sensors.kernels import ACCELERATION, SensorTable, measure, measure_jacobians, rate
 
 if TYPE_CHECKING:

@@ -46,6 +46,8 @@ FORCE, BODY_FORCE, ENTRY, BIAS, SCALE, LATENCY = 0, 1, 2, 3, 4, 5
 TYRES, SPRINGS, COORDINATE_SPRINGS, ROAD = 0, 1, 2, 3
 """Tables whose entries can be disturbed."""
 TOLERANCE = 1e-13
+STRIDE, MOST_STRIDES = 0.5, 200.0
+"""A correction beyond this (rad or m) is gone in strides, lest a linkage snaps into its other assembly."""
 HELD_S = 0.1
 """An input goes on with its last rate so long after it was read, then it is held."""
 ORDER = 6  # of the series of F and Q: a triple integrator is exact from the fifth term on
@@ -293,6 +295,26 @@ def rest(plant: Plant, node: Node, t_s: float) -> bool:
     if position_problem(plant.tables, plant.work, t_s, node.q, TOLERANCE, 60.0) < 0:
         return False
     velocity_problem(plant.tables, plant.work, node.qd)
+    return True
+
+
+@inner
+def travel(plant: Plant, q: Array, t_s: float, target: Array) -> bool:
+    """z moves to `target` (f,), in strides short enough that the dependent coordinates stay on their branch.
+
+    The last stride leaves it to the caller to put q on the constraints; as a rule it is the only one.
+    """
+    z, far = plant.work.independent, 0.0
+    for k in range(len(z)):
+        far = max(far, abs(target[k] - q[z[k]]))
+    for left in range(int(min(far / STRIDE, MOST_STRIDES)), 0, -1):
+        for k in range(len(z)):
+            q[z[k]] += (target[k] - q[z[k]]) / (left + 1.0)
+        choose_branches(plant.tables.rows, q, plant.work.branch)
+        if position_problem(plant.tables, plant.work, t_s, q, TOLERANCE, 60.0) < 0:
+            return False
+    for k in range(len(z)):
+        q[z[k]] = target[k]
     return True
 
 

@@ -10,8 +10,9 @@ from hodograph.core.frames import Array
 from hodograph.numerics.compiling import inner, merged, njit
 from hodograph.numerics.dense import cholesky, finite, tidy
 from hodograph.numerics.verdicts import USED
+from hodograph.observers.counts import FAILED_STEPS
 from hodograph.observers.filter import Filter
-from hodograph.observers.loop import LOST, Core, Events, Output, loop
+from hodograph.observers.loop import loop
 from hodograph.observers.memory import Room
 from hodograph.observers.on_mechanism.common import (
     FIXED_POINT_TOLERANCE,
@@ -25,7 +26,6 @@ from hodograph.observers.on_mechanism.common import (
     variance,
     vital_of,
 )
-from hodograph.observers.on_mechanism.counts import FAILED_STEPS
 from hodograph.observers.on_mechanism.plant import (
     INDEX3,
     TRAPEZOIDAL,
@@ -41,6 +41,7 @@ from hodograph.observers.on_mechanism.plant import (
     process_noise_exact,
     rest,
     step,
+    travel,
     write_state,
 )
 from hodograph.observers.on_mechanism.unscented import (
@@ -55,6 +56,7 @@ from hodograph.observers.on_mechanism.unscented import (
     mean_about_first,
     square_root,
 )
+from hodograph.observers.tables import LOST, Core, Events, Output
 from hodograph.sensors.kernels import difference
 
 if TYPE_CHECKING:
@@ -121,14 +123,9 @@ def make_ukf(problem: Problem, recipe: Ukf, gate: float, room: Room) -> Filter:
 @inner
 def place(plant: Plant, node: Node, probe: Node, x: Array, t_s: float) -> bool:
     """The probe at state x, put to rest on the constraints from the node's position."""
-    z, f = plant.work.independent, len(plant.work.independent)
     for i in range(len(node.q)):
         probe.q[i], probe.qd[i] = node.q[i], node.qd[i]
-    for k in range(f):
-        probe.q[z[k]], probe.qd[z[k]] = x[k], x[f + k]
-    for k in range(len(node.theta)):
-        probe.theta[k] = x[2 * f + k]
-    return rest(plant, probe, t_s)
+    return put_mean(plant, probe, x, t_s)
 
 
 @merged
@@ -140,10 +137,12 @@ def keep(probe: Node, swarm: Swarm, i: int) -> None:
 
 @inner
 def put_mean(plant: Plant, node: Node, x: Array, t_s: float) -> bool:
-    """The node at state x, at rest on the constraints; its accelerations are left alone."""
+    """The node moved to state x, at rest on the constraints; its accelerations are left alone."""
     z, f = plant.work.independent, len(plant.work.independent)
+    if not travel(plant, node.q, t_s, x[:f]):
+        return False
     for k in range(f):
-        node.q[z[k]], node.qd[z[k]] = x[k], x[f + k]
+        node.qd[z[k]] = x[f + k]
     for k in range(len(node.theta)):
         node.theta[k] = x[2 * f + k]
     return rest(plant, node, t_s)

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from hodograph.core import Array, DataError
 from hodograph.core.display import short_repr, spanned
 from hodograph.observers.events import StreamColumns, events_of_columns
-from hodograph.observers.loop import Events
 from hodograph.observers.sideslip.channels import CHANNELS, V_MIN_MPS, V_X
 from hodograph.observers.sideslip.sources import Sources
+from hodograph.observers.tables import Events
 
 SHORTEST_STEP_NS, LONGEST_STEP_NS = 2_000_000, 20_000_000
 A_DATE_S = 1e8
