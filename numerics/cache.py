@@ -30,6 +30,8 @@ KEPT_STATES = 8
 """Of one module; older ones go, when they are a day old."""
 KEPT_DAYS = 30
 _DAY_S = 86400.0
+UNREADABLE = (EOFError, pickle.UnpicklingError, AttributeError, ImportError)
+"""Cut short by a pulled plug, or written by a process under which the sources were edited: to be compiled anew."""
 _NO_CODE = frozenset({f"{PACKAGE}.numerics.cache"})
 """Imported by kernels, yet nothing of it gets into them."""
 _SETTINGS = ("SLP_VECTORIZE", "LOOP_VECTORIZE", "OPT", "BOUNDSCHECK", "DEBUGINFO", "CPU_NAME", "CPU_FEATURES")
@@ -232,13 +234,13 @@ def _cache_class() -> Any:
         def load(self, key: Any) -> Any:
             try:
                 return super().load(key)
-            except (EOFError, pickle.UnpicklingError):  # cut short by a pulled plug
+            except UNREADABLE:
                 return None
 
         def _load_index(self) -> dict[Any, str]:
             try:
                 return dict(super()._load_index())
-            except (EOFError, pickle.UnpicklingError):
+            except UNREADABLE:
                 return {}
 
     class ModuleCache(caching.FunctionCache):  # type: ignore[misc]
