@@ -17,8 +17,8 @@ import numpy as np
 from hodograph.core.display import listed
 from hodograph.core.estimate import Estimate
 from hodograph.core.reading import Reading, Verdict
-from hodograph.observers.engine import Engine, Stream, events_of, make_output
 from hodograph.observers.doubt import SANE
+from hodograph.observers.engine import Engine, Stream, events_of, make_output
 from hodograph.observers.protocol import Transition
 from hodograph.observers.smoothing import smooth_back
 from hodograph.observers.tables import Output, node_at
