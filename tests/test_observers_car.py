@@ -14,8 +14,8 @@ from state_samples import arrays_of, car_inputs, car_problem, make, readings_of
 from hodograph.core.reading import Reading, Verdict
 from hodograph.multibody.model.build import State
 from hodograph.multibody.steps.stepper import Stepper
+from hodograph.observers.counts import RESETS
 from hodograph.observers.engine import events_of
-from hodograph.observers.loop import RESETS
 from hodograph.observers.on_mechanism.mechanism import MechanismEngine, engine
 from hodograph.observers.on_mechanism.problem import Problem
 from hodograph.observers.online import OnlineObserver

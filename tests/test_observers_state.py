@@ -29,7 +29,7 @@ from hodograph.observers.conformance import (
     simulate,
     stepwise_rail,
 )
-from hodograph.observers.loop import RESETS
+from hodograph.observers.counts import RESETS
 from hodograph.observers.on_mechanism.mechanism import engine, observer
 from hodograph.observers.on_mechanism.problem import Problem
 from hodograph.observers.on_mechanism.recipes import RECIPES
