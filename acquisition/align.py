@@ -21,6 +21,7 @@ from hodograph.acquisition.correlation import masked_correlation, peak_width_s, 
 from hodograph.acquisition.health import timing_of
 from hodograph.acquisition.signals import Column, Signal, comparable_pairs, signals_of
 from hodograph.core import Array, HodographError, StreamData, StreamSchema
+from hodograph.core.display import short_repr
 
 if TYPE_CHECKING:
     from hodograph.acquisition.log import LogReader
@@ -99,6 +100,8 @@ class Alignment:
             "offset_from_first_rows_s": self.offset_from_first_rows_s,
             "explanation": self.explanation,
         }
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)

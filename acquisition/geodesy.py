@@ -23,6 +23,7 @@ import numpy as np
 import pyproj
 
 from hodograph.core import Array
+from hodograph.core.display import short_repr
 from hodograph.core.frames import FloatOrArray
 
 _LATITUDE_MAX_RAD = math.pi / 2
@@ -61,6 +62,8 @@ class Geodetic(Generic[FloatOrArray]):
         elif abs(latitude_rad) > _LATITUDE_MAX_RAD or abs(longitude_rad) > _LONGITUDE_MAX_RAD:
             _check_range("latitude_rad", abs(latitude_rad), _LATITUDE_MAX_RAD)
             _check_range("longitude_rad", abs(longitude_rad), _LONGITUDE_MAX_RAD)
+
+    __repr__ = short_repr
 
 
 AnyGeodetic: TypeAlias = Geodetic[float] | Geodetic[Array]
@@ -197,6 +200,8 @@ class EnuFrame:
         1 mm/s at 60 m/s and 100 m from the origin.
         """
         return self.velocity_from_ecef(_ecef_from_local_mps(v_local_mps, at))
+
+    __repr__ = short_repr
 
 
 def _ecef_from_local_mps(v_local_mps: Array, at: AnyGeodetic) -> Array:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodograph.core import NO_SENSOR_TIME_NS, Array
+from hodograph.core.display import short_repr
 
 if TYPE_CHECKING:
     from hodograph.acquisition.log import LogReader
@@ -64,6 +65,8 @@ class StreamTiming:
     equal_stamps: int
     backward_steps: int
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class StreamHealth:
@@ -105,6 +108,8 @@ class StreamHealth:
             "duration_s": self.duration_s,
         }
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class EstimateHealth:
@@ -132,6 +137,8 @@ class EstimateHealth:
             "valid_share": self.valid_share,
             "mean_beta_cg_std_rad": _known(self.beta_cg_std_rad),
         }
+
+    __repr__ = short_repr
 
 
 def _known(value: float) -> float | None:

@@ -29,6 +29,7 @@ from typing import Literal, Protocol
 
 from hodograph.acquisition.lines import LineColumn, LineDecoder
 from hodograph.core import Reading, SettingsError, StreamSchema, settings_from_text
+from hodograph.core.display import short_repr
 
 RIG_VERSION = 1
 
@@ -87,6 +88,8 @@ class SensorLink:
         policy = ChecksumPolicy.ACCEPT_MISSING if self.accept_missing_checksum else ChecksumPolicy.REQUIRE
         return NmeaDecoder(name, policy)
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class Rig:
@@ -105,6 +108,8 @@ class Rig:
             if link.port in ports:
                 raise ValueError(f"sensors {ports[link.port]} and {name} share the port {link.port}")
             ports[link.port] = name
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)

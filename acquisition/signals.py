@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from hodograph.acquisition.health import timing_of
 from hodograph.core import Array, StreamSchema
+from hodograph.core.display import short_repr
 
 MIN_COURSE_SPEED_MPS = 3.0  # below, the course over ground is noise
 FINEST_STEP_S = 0.02  # signals are kept no finer: they are averaged over half a second and more
@@ -43,6 +44,8 @@ class Signal:
         used_s = np.interp(end, self.t_s, self.valid_s) - np.interp(begin, self.t_s, self.valid_s)
         change = np.interp(end, self.t_s, self.integral) - np.interp(begin, self.t_s, self.integral)
         return change / window_s, used_s >= window_s * (1 - 1e-6)
+
+    __repr__ = short_repr
 
 
 def signals_of(schema: StreamSchema, t_ns: NDArray[np.int64], column: Column, zero_ns: int) -> Iterator[Signal]:

@@ -11,7 +11,7 @@ from hodograph.numerics.compiling import inner, merged, njit
 from hodograph.numerics.dense import finite, tidy
 from hodograph.numerics.verdicts import INVALID, USED
 from hodograph.observers.filter import Filter
-from hodograph.observers.loop import LOST, Core, Events, Output, loop
+from hodograph.observers.loop import loop
 from hodograph.observers.memory import Room
 from hodograph.observers.sideslip.filter import (
     BEGUN,
@@ -23,6 +23,7 @@ from hodograph.observers.sideslip.filter import (
     take,
     tell,
 )
+from hodograph.observers.tables import LOST, Core, Events, Output
 
 
 class HybridArrays(NamedTuple):

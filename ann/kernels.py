@@ -22,7 +22,7 @@ from hodograph.core.frames import Array
 from hodograph.numerics.compiling import inner, merged, njit
 from hodograph.numerics.verdicts import INVALID, USED
 from hodograph.observers.filter import Filter
-from hodograph.observers.loop import NOTED, Core, Events, Output, loop
+from hodograph.observers.loop import loop
 from hodograph.observers.memory import Room, size_of
 from hodograph.observers.sideslip.channels import ACC_Y, BETA, GYRO_Z, V_X
 from hodograph.observers.sideslip.senses import (
@@ -34,6 +34,7 @@ from hodograph.observers.sideslip.senses import (
     known,
     make_senses,
 )
+from hodograph.observers.tables import NOTED, Core, Events, Output
 
 if TYPE_CHECKING:
     from hodograph.ann.network import VsaNetwork

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from hodograph.ann import kernels
 from hodograph.ann.tansig import TansigNet
 from hodograph.core import Array, ModelError
-from hodograph.core.display import spanned
+from hodograph.core.display import short_repr, spanned
 from hodograph.observers.memory import Room
+from hodograph.observers.series import series_html
 from hodograph.observers.sideslip.channels import CHANNELS, ROWS, V_MIN_MPS
 
 SCHEMA = "hodograph-vsa-network"
@@ -58,6 +59,8 @@ class MemorySpec:
         """(n, k) for inputs (n, 5) as CHANNELS; NaN where one is missing."""
         return _listened(silent_network(self), t_s, inputs)[1]
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class Domain:
@@ -74,6 +77,8 @@ class Domain:
     high: Array
     memory_s: float = 5.0
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class VsaEstimate:
@@ -86,6 +91,9 @@ class VsaEstimate:
 
     def __repr__(self) -> str:
         return f"VsaEstimate({spanned(self.t_ns)}, {float(np.mean(self.valid)):.0%} valid)"
+
+    def _repr_html_(self) -> str:
+        return series_html(repr(self), ("beta_rad",), self.beta_rad[:, None], self.std_rad[:, None])
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +163,8 @@ class VsaNetwork:
         np.savez(buffer, header=np.array(json.dumps(header)), **arrays)  # type: ignore[arg-type]
         return buffer.getvalue()
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class VsaStream:
@@ -167,6 +177,8 @@ class VsaStream:
         """(4,) = β, 1-sigma, valid, distance² for one sample (5,); the same array each time."""
         kernels.listen(self.arrays, t_s, sample, self.var)
         return self.arrays.answer
+
+    __repr__ = short_repr
 
 
 def silent_network(memory: MemorySpec) -> VsaNetwork:

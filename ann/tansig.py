@@ -18,6 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hodograph.core import Array
+from hodograph.core.display import short_repr
 
 BLOCKS = 20  # contiguous stretches; of every ten, one is held out
 
@@ -45,6 +46,8 @@ class TansigNet:
         hidden = np.tanh(self.b1 + ((X - self.x_o) * self.x_g + self.x_b) @ self.W1.T)
         output: Array = (hidden @ self.W2 + self.b2 - self.y_b) / self.y_g + self.y_o
         return output
+
+    __repr__ = short_repr
 
 
 class TansigRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]

@@ -12,6 +12,7 @@ from sklearn.mixture import GaussianMixture
 from hodograph.ann.network import Domain, MemorySpec, VsaNetwork
 from hodograph.ann.tansig import TansigNet, TansigRegressor
 from hodograph.core import Array
+from hodograph.core.display import short_repr
 from hodograph.observers.sideslip.channels import ACC_Y
 from hodograph.observers.sideslip.drive import SideslipDrive
 
@@ -35,6 +36,8 @@ class Recipe:
     max_iter: int = 100
     clusters: int = 8
     folds: int = 5
+
+    __repr__ = short_repr
 
 
 # chosen by blocked cross-validation on the first two thirds of the 250 LM, see benchmarks/vsa.py
@@ -65,6 +68,8 @@ class Training:
     def held_out_rmse_rad(self) -> float:
         """RMSE over the held-out blocks."""
         return float(np.sqrt(np.mean(self.held_out_error_rad**2)))
+
+    __repr__ = short_repr
 
 
 def train(

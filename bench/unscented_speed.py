@@ -21,7 +21,7 @@ from hodograph.numerics.compiling import inner, merged, njit
 from hodograph.numerics.dense import tidy
 from hodograph.observers.engine import Engine, Service, Stream, assemble, events_of
 from hodograph.observers.filter import Filter
-from hodograph.observers.loop import LOST, Core, Events, Output, loop
+from hodograph.observers.loop import loop
 from hodograph.observers.memory import Room
 from hodograph.observers.on_mechanism.recipes import Steps, Ukf
 from hodograph.observers.on_mechanism.unscented import (
@@ -35,6 +35,7 @@ from hodograph.observers.on_mechanism.unscented import (
     make_points,
     mean_about_first,
 )
+from hodograph.observers.tables import LOST, Core, Events, Output
 
 STATES, ROWS, STEP_S = 28, 14, 0.01
 STIFFNESS, Q_VAR, R_VAR = 9.0, 1e-4, 1e-2

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hodograph.cli.vehicle_plot import COLOURS, FRONT, REAR
-from hodograph.core import Array, MissingExtraError
+from hodograph.core import Array
 from hodograph.multibody.car.car import Car, Drive
+from hodograph.replay.axes import bare_figure
 from hodograph.twin.slalom import Slalom
 from hodograph.vehicles.car import CORNERS
 
@@ -26,17 +27,14 @@ FRAMES = 6
 AROUND_M = 1.9
 
 
-def _figure(width_in: float, height_in: float) -> Figure:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("plotting", "matplotlib", "plot") from error
-    return Figure(figsize=(width_in, height_in), layout="constrained")
-
-
 def plot_slalom(car: Car, drive: Drive, course: Slalom, path: Path) -> None:
-    """Track with cones, then yaw rate, sideslip angle and wheel loads over time."""
-    figure = _figure(10.5, 9.5)
+    """Writes a PNG of `draw_slalom`."""
+    draw_slalom(car, drive, course).savefig(path, dpi=DPI)
+
+
+def draw_slalom(car: Car, drive: Drive, course: Slalom) -> Figure:
+    """Track with cones, then yaw rate, sideslip angle and wheel loads over time: a figure with four axes."""
+    figure = bare_figure(10.5, 9.5)
     track, yaw, beta, loads = figure.subplots(4, 1, height_ratios=(1.1, 1.0, 1.0, 1.4))
     _track(track, car, drive, course)
     yaw.plot(drive.t_s, np.degrees(drive.rates_radps[:, 2]), color=FRONT)
@@ -61,7 +59,7 @@ def plot_slalom(car: Car, drive: Drive, course: Slalom, path: Path) -> None:
         f"Newton iterations each, constraints kept to {cost.residual:.0e} m",
         x=0.01, ha="left", fontsize=12, fontweight="bold",
     )  # fmt: skip
-    figure.savefig(path, dpi=DPI)
+    return figure
 
 
 def _track(axes: Axes, car: Car, drive: Drive, course: Slalom) -> None:
@@ -85,8 +83,13 @@ def _outline(car: Car, drive: Drive, k: int) -> Array:
 
 
 def plot_frames(car: Car, drive: Drive, course: Slalom, path: Path) -> None:
-    """The car in space at six moments of the slalom, every part where the model has it."""
-    figure = _figure(12.0, 6.4)
+    """Writes a PNG of `draw_frames`."""
+    draw_frames(car, drive, course).savefig(path, dpi=DPI)
+
+
+def draw_frames(car: Car, drive: Drive, course: Slalom) -> Figure:
+    """The car in space at six moments of the slalom, every part where the model has it; axes for each."""
+    figure = bare_figure(12.0, 6.4)
     places = np.linspace(course.first_m - 0.5 * course.spacing_m, course.first_m + 2.0 * course.spacing_m, FRAMES)
     for number, place in enumerate(places):
         k = int(np.argmin(np.abs(drive.position_m[:, 0] - place)))
@@ -94,7 +97,7 @@ def plot_frames(car: Car, drive: Drive, course: Slalom, path: Path) -> None:
         _frame(axes, car, drive.trajectory.q[k], course)
         roll, lateral = np.degrees(drive.rpy_rad[k, 0]), drive.acceleration_mps2[k, 1]
         axes.set_title(f"{drive.t_s[k]:.1f} s   roll {roll:+.1f}°   lateral {lateral:+.1f} m/s²", fontsize=9, y=0.96)
-    figure.savefig(path, dpi=DPI)
+    return figure
 
 
 def _frame(axes: Any, car: Car, q: Array, course: Slalom) -> None:

@@ -9,20 +9,28 @@ import numpy as np
 
 from hodograph.acquisition.geodesy import EnuFrame, Geodetic
 from hodograph.acquisition.log import LogReader
-from hodograph.core import Array, HodographError, MissingExtraError
+from hodograph.core import Array, HodographError
+from hodograph.replay.axes import bare_figure, figure_of, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 DPI = 160
+SIZE_IN = (8.6, 6.2)
 LINE_WIDTH = 4.5
 MARGIN = 0.08  # of the larger side
 
 
 def plot_track(log: LogReader, path: Path, *, stream: str = "gnss", title: str = "") -> None:
-    """Writes a PNG of the positions in `stream`, in ENU about the first fix; `HodographError` without any fix."""
-    figure_class = _figure_class()
+    """Writes a PNG of `draw_track`."""
+    figure = bare_figure(*SIZE_IN)
+    figure.set_layout_engine("constrained", w_pad=0.12, h_pad=0.12)
+    draw_track(log, stream=stream, title=title, axes=figure.add_subplot())
+    figure.savefig(path, dpi=DPI)
+
+
+def draw_track(log: LogReader, *, stream: str = "gnss", title: str = "", axes: Axes | None = None) -> Axes:
+    """The positions in `stream`, in ENU about the first fix; `HodographError` without any fix."""
     names = ("latitude_rad", "longitude_rad", "height_m", "speed_mps")
     data = log.numpy(stream, channels=names)
     columns = [data[name].astype(np.float64) for name in names]
@@ -37,31 +45,16 @@ def plot_track(log: LogReader, path: Path, *, stream: str = "gnss", title: str =
     )
     points = Geodetic(latitude_rad=latitude_rad, longitude_rad=longitude_rad, height_m=height_m)
     east_m, north_m, _ = frame.enu_from_geodetic(points).T
-    figure: Figure = figure_class(figsize=(8.6, 6.2), layout=_layout())
-    axes = figure.add_subplot()
+    axes = new_axes(*SIZE_IN) if axes is None else axes
     lines = _coloured_line(axes, east_m, north_m, speed_mps)
     length_m = float(np.sum(np.hypot(np.diff(east_m), np.diff(north_m))))
     duration_s = float(data.t_ns[fixed][-1] - data.t_ns[fixed][0]) / 1e9
     _dress(axes, east_m, north_m, title, f"{length_m:.0f} m in {duration_s:.1f} s, {east_m.size} fixes")
-    bar = figure.colorbar(lines, ax=axes, shrink=0.86, pad=0.02)
+    bar = figure_of(axes).colorbar(lines, ax=axes, shrink=0.86, pad=0.02)
     bar.set_label("speed in km/h", color="0.2")
     bar.ax.tick_params(length=0, colors="0.35")
     bar.outline.set_visible(False)
-    figure.savefig(path, dpi=DPI)
-
-
-def _figure_class() -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("plotting", "matplotlib", "plot") from error
-    return Figure  # a bare Figure, not pyplot: it saves with Agg and never opens a window
-
-
-def _layout() -> Any:
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    return ConstrainedLayoutEngine(w_pad=0.12, h_pad=0.12)  # inches
+    return axes
 
 
 def _coloured_line(axes: Axes, east_m: Array, north_m: Array, speed_mps: Array) -> Any:

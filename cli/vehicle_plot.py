@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.spatial import ConvexHull
 
-from hodograph.core import Array, MissingExtraError
+from hodograph.core import Array
+from hodograph.core.display import short_repr
 from hodograph.multibody.car.assemble import knuckle_axes, seat_in_plane_m
+from hodograph.replay.axes import bare_figure
 from hodograph.vehicles.car import CORNERS, Corner, Vehicle
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ class Line:
     points_m: Array
     filled: bool = False
     width: float = 1.6
+
+    __repr__ = short_repr
 
 
 def vehicle_lines(vehicle: Vehicle) -> list[Line]:
@@ -117,7 +121,12 @@ def body_lines(vehicle: Vehicle) -> list[Line]:
 
 
 def plot_vehicle(vehicle: Vehicle, design: StaticLoads | None, path: Path) -> None:
-    """Writes side and top view, both axles from behind, and a view in space; all flat views have one scale.
+    """Writes a PNG of `draw_vehicle`."""
+    draw_vehicle(vehicle, design).savefig(path, dpi=DPI)
+
+
+def draw_vehicle(vehicle: Vehicle, design: StaticLoads | None) -> Figure:
+    """Axes with side and top view, both axles from behind, and a view in space; all flat views have one scale.
 
     `design` brings mass and centre of gravity, when the vehicle could be built.
     """
@@ -129,7 +138,7 @@ def plot_vehicle(vehicle: Vehicle, design: StaticLoads | None, path: Path) -> No
     width_in, gap_in, foot_in = 15.0, 0.75, 0.95
     scale = (width_in - 4.0 * gap_in) / (length + 2.0 * width)  # inches per metre
     height_in = foot_in + scale * (height + width) + 1.75
-    figure = _figure(width_in, height_in)
+    figure = bare_figure(width_in, height_in, constrained=False)
 
     def place(left_in: float, bottom_in: float, w_m: float, h_m: float) -> tuple[float, float, float, float]:
         return left_in / width_in, bottom_in / height_in, scale * w_m / width_in, scale * h_m / height_in
@@ -152,7 +161,7 @@ def plot_vehicle(vehicle: Vehicle, design: StaticLoads | None, path: Path) -> No
     handles = [*(_proxy(part, colour) for part, colour in COLOURS.items()), _marker("centre of gravity")]
     figure.legend(handles=handles, loc="lower center", ncol=len(handles), frameon=False, fontsize=9)
     figure.suptitle(_title(vehicle, design), fontsize=13, y=1.0 - 0.12 / height_in)
-    figure.savefig(path, dpi=DPI)
+    return figure
 
 
 def _title(vehicle: Vehicle, design: StaticLoads | None) -> str:
@@ -163,15 +172,6 @@ def _title(vehicle: Vehicle, design: StaticLoads | None) -> str:
     return (
         f"{vehicle.name}: {design.total_kg:.0f} kg, {share:.1f} % in front, centre of gravity {height_mm:.0f} mm high"
     )
-
-
-def _figure(width_in: float, height_in: float) -> Figure:
-    """A bare Figure, not pyplot: it saves with Agg and never opens a window."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("plotting", "matplotlib", "plot") from error
-    return Figure(figsize=(width_in, height_in))
 
 
 def _proxy(part: str, colour: str) -> Any:
@@ -250,8 +250,13 @@ def _space(axes: Any, vehicle: Vehicle, lines: list[Line], cg_m: Array | None) -
 
 
 def plot_curves(report: VehicleReport, path: Path) -> None:
-    """Writes toe, camber, track, wheelbase and motion ratio over wheel travel, and both steer angles over the rack."""
-    figure = _figure(13.0, 7.8)
+    """Writes a PNG of `draw_curves`."""
+    draw_curves(report).savefig(path, dpi=DPI)
+
+
+def draw_curves(report: VehicleReport) -> Figure:
+    """Toe, camber, track, wheelbase and motion ratio over wheel travel, and steer angles over the rack: six axes."""
+    figure = bare_figure(13.0, 7.8)
     figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08, hspace=0.04, wspace=0.04)
     panels = figure.subplots(2, 3)
     what = (
@@ -267,7 +272,7 @@ def plot_curves(report: VehicleReport, path: Path) -> None:
     panels[0, 0].legend(frameon=False, fontsize=9)
     _steer_panel(panels[1, 2], report)
     figure.suptitle(f"{report.vehicle.name}: what the suspension does from stop to stop", fontsize=13)
-    figure.savefig(path, dpi=DPI)
+    return figure
 
 
 def _milli(values: Array) -> Array:

@@ -37,6 +37,9 @@ class Estimate:
             object.__setattr__(self, name, frozen)
         object.__setattr__(self, "verdicts", MappingProxyType(dict(self.verdicts)))
 
+    def __reduce__(self) -> tuple[type[Estimate], tuple[object, ...]]:
+        return Estimate, (self.t_ns, self.layout, self.x, self.P, dict(self.verdicts), self.valid)
+
     def __getitem__(self, name: str) -> float:
         """The value of the row `name`."""
         return float(self.x[self.layout[name]])

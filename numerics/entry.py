@@ -7,6 +7,8 @@ from typing import Any
 
 import numba
 
+typeof: Any = numba.typeof
+
 
 def entry_of(compiled: Any, *like: Any) -> Callable[..., Any]:
     """The machine code of a kernel for arguments of the types of `like`; anything else is returned as it is.
@@ -16,7 +18,7 @@ def entry_of(compiled: Any, *like: Any) -> Callable[..., Any]:
     """
     if not hasattr(compiled, "overloads"):
         return compiled  # type: ignore[no-any-return]
-    types = tuple(numba.typeof(argument) for argument in like)
+    types = tuple(typeof(argument) for argument in like)
     compiled.compile(types)
     entry: Callable[..., Any] = compiled.overloads[types].entry_point
     return entry

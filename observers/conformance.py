@@ -14,6 +14,7 @@ from math import cos, pi, sin
 
 import numpy as np
 
+from hodograph.core.display import short_repr
 from hodograph.core.frames import Array
 from hodograph.core.reading import Reading, Verdict
 from hodograph.multibody.model.build import Model, build
@@ -57,6 +58,8 @@ class LinearCase:
     P0: Array
     circular: bool
     drift: Array
+
+    __repr__ = short_repr
 
 
 Make = Callable[[LinearCase], Observer]
@@ -311,10 +314,13 @@ def assert_chi_square(name: str, total: float, freedom: int, count: int) -> None
     assert low <= total <= high, told
 
 
-def check_late_data(make: Make, case: Case = rail) -> None:
-    """A reading that comes late within the horizon gives the same answer as one in time; beyond it is refused."""
+def check_late_data(make: Make, case: Case = rail, steps: int = 160) -> None:
+    """A reading that comes late within the horizon gives the same answer as one in time; beyond it is refused.
+
+    Over so many steps that an observer which adapts to what it sees has begun to do so.
+    """
     linear = case()
-    _, readings = simulate(linear, 40, 2)
+    _, readings = simulate(linear, steps, 2)
     in_time, late = make(linear), make(linear)
     for reading in readings:
         in_time.correct(reading)

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hodograph.core.display import listed
 from hodograph.core.frames import Array
 from hodograph.core.layout import StateLayout
 from hodograph.core.reading import Verdict
 from hodograph.numerics.entry import entry_of
 from hodograph.observers.filter import Filter
-from hodograph.observers.loop import (
+from hodograph.observers.loop import loop
+from hodograph.observers.memory import Room
+from hodograph.observers.tables import (
     BOOK,
     BROKEN,
     COASTING,
@@ -22,17 +25,16 @@ from hodograph.observers.loop import (
     FAILED,
     HEARD,
     REFUSALS,
+    SINCE,
     STEP,
     Core,
     Events,
     Grid,
     Limits,
     Output,
-    loop,
 )
-from hodograph.observers.memory import Room
 
-GAP_S, SETTLE_S, REFUSED_S, REFUSED_ROWS, SURPRISE = 30.0, 5.0, 0.25, 5, 6.0
+GAP_S, SETTLE_S, DOUBT_S, REFUSED_S, REFUSED_ROWS, SURPRISE = 30.0, 2.0, 5.0, 0.25, 5, 6.0
 """See `Limits`: what an observer in service does about gaps, failures and rows of refusals."""
 
 
@@ -42,7 +44,7 @@ class Stream:
 
     `latency_s` is taken off their arrival where a reading has no stamp of its own; `joined`: several readings within
     one step act as their mean; `longest`: another length that its readings may have; `var`: the variances of
-    the sensor.
+    the sensor; `period`: of its channels that live on a circle, else 0.
     """
 
     index: int
@@ -52,6 +54,7 @@ class Stream:
     joined: bool = False
     longest: int = 0
     var: tuple[float, ...] = ()
+    period: tuple[float, ...] = ()
 
     def takes(self, count: int) -> bool:
         """Whether a reading may have so many values; an input may bring its rate and acceleration."""
@@ -91,6 +94,11 @@ class Engine:
 
     def __post_init__(self) -> None:
         self.open()
+
+    def __repr__(self) -> str:
+        doubt = "" if self.valid else ", not valid"
+        what = f"{listed(self.layout.names)}; reads {listed(self.streams)}"
+        return f"{type(self).__name__}(at {self.t_ns} ns{doubt}: {what})"
 
     def kept(self) -> tuple[Array, Array]:
         """What a copy must take over."""
@@ -187,7 +195,7 @@ class Engine:
         self.core.book[DOUBT] = self.core.book[BROKEN] = step
         self.core.book[COASTING] = 1.0
         self.core.refusals[:] = 0.0
-        self.core.refusals[:, HEARD] = -np.inf
+        self.core.refusals[:, HEARD], self.core.refusals[:, SINCE] = -np.inf, np.inf
         self.open()
 
     def open(self) -> None:
@@ -204,7 +212,8 @@ STEP_PLACE = STEP
 class Service:
     """How an engine runs: on which grid, how far back it can go, and whether it may lose its state (`strict`).
 
-    After a start over or a doubtful stretch the estimate is called valid again when it has settled for `settle_s`.
+    The estimate is called valid when it has settled for `settle_s`, and again `doubt_s` after it was begun anew or
+    after the average ν²/S of a stream was beyond `surprise` (1 is normal).
     """
 
     step_s: float
@@ -213,6 +222,7 @@ class Service:
     horizon_s: float = 0.0
     strict: bool = False
     settle_s: float = SETTLE_S
+    doubt_s: float = DOUBT_S
     surprise: float = SURPRISE
 
     def __post_init__(self) -> None:
@@ -220,8 +230,9 @@ class Service:
             raise ValueError(f"step_s must lie in 1e-6 … 10 s, got {self.step_s}")
         if not 0.0 <= self.horizon_s <= 60.0:
             raise ValueError(f"horizon_s must lie in 0 … 60 s, got {self.horizon_s}")
-        if not 0.0 <= self.settle_s <= 60.0:
-            raise ValueError(f"settle_s must lie in 0 … 60 s, got {self.settle_s}")
+        for name, value_s in (("settle_s", self.settle_s), ("doubt_s", self.doubt_s)):
+            if not 0.0 <= value_s <= 60.0:
+                raise ValueError(f"{name} must lie in 0 … 60 s, got {value_s}")
 
     @property
     def step_ns(self) -> int:
@@ -239,7 +250,7 @@ def assemble(
     """The filter that `make` lays out in the room it is given, and the loop's view of it."""
     room = Room()
     book, refusals = room.zeros(BOOK), room.zeros(len(streams), REFUSALS)
-    refusals[:, HEARD] = -np.inf
+    refusals[:, HEARD], refusals[:, SINCE] = -np.inf, np.inf
     begin = room.used
     made = make(room)
     memory = room.memory
@@ -262,6 +273,7 @@ def assemble(
         limits=Limits(
             gap=service.steps(GAP_S),
             settle=round(service.settle_s / service.step_s),
+            doubt=round(service.doubt_s / service.step_s),
             refused_rows=REFUSED_ROWS,
             refused_steps=service.steps(REFUSED_S),
             surprise=service.surprise,
@@ -271,16 +283,17 @@ def assemble(
     return streams, made, core
 
 
-EVENT_TYPES = Events(*map(np.dtype, ("int64", "uint32", "uint32", "uint32", "float64", "float64", "int64")))  # type: ignore[arg-type]
+EVENT_TYPES = ("int64", "uint32", "uint32", "uint32", "float64", "float64", "int64")
 
 
 def check_types(events: Events, streams: int) -> None:
     """Machine code takes what it is given for what it was compiled for, and looks nowhere whether it is there."""
-    for name, array, wanted in zip(Events._fields, events, EVENT_TYPES, strict=True):
+    for name, wanted in zip(Events._fields, EVENT_TYPES, strict=True):
+        array = getattr(events, name)
         if array.dtype != wanted or not array.flags.c_contiguous or array.ndim != 1:
             raise ValueError(f"events.{name}: want a contiguous row of {wanted}, got {array.dtype} {array.shape}")
     count, values = len(events.t_ns), len(events.value)
-    lengths = tuple(map(len, events))
+    lengths = tuple(len(getattr(events, name)) for name in Events._fields)
     if lengths != (count, count, count, count + 1, values, values, count) or events.start[-1] != values:
         raise ValueError(f"events of {count} readings and {values} values: lengths {lengths} do not fit")
     if count and not events.stream.max() < streams:

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hodograph.core.display import short_repr
 from hodograph.core.frames import Array
+from hodograph.core.layout import StateLayout
 from hodograph.core.reading import Verdict
 from hodograph.observers.engine import Engine, Stream, make_output
-from hodograph.observers.loop import Events, Grid
+from hodograph.observers.series import series_html, series_line
+from hodograph.observers.tables import Events, Grid
 
 NODES_AT_ONCE = 20_000
 """Nodes per compiled call of a long run: their covariances need room."""
@@ -24,6 +27,8 @@ class StreamColumns:
     stream: Stream
     t_ns: NDArray[np.int64]
     values: Array
+
+    __repr__ = short_repr
 
 
 def events_of_columns(columns: Sequence[StreamColumns]) -> Events:
@@ -54,12 +59,19 @@ def _said(values: Array) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nodes:
-    """What an engine said at its nodes: state and 1-sigma (n, N), whether it is to be used (n,)."""
+    """What an engine said at its nodes: state and 1-sigma (n, N) by `layout`, whether it is to be used (n,)."""
 
+    layout: StateLayout
     t_ns: NDArray[np.int64]
     x: Array
     std: Array
     valid: NDArray[np.bool_]
+
+    def __repr__(self) -> str:
+        return f"Nodes({series_line(self.t_ns, self.layout.names, self.valid)})"
+
+    def _repr_html_(self) -> str:
+        return series_html(repr(self), self.layout.names, self.x, self.std)
 
 
 def nodes_of(grid: Grid, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -83,7 +95,7 @@ def run_events(engine: Engine, events: Events, until: int) -> Nodes:
         x[rows], valid[rows] = out.x, out.valid
         std[rows] = np.sqrt(np.diagonal(out.P, axis1=1, axis2=2))
         begin, done = end + 1, upto
-    return Nodes(grid.t0_ns + grid.step_ns * np.arange(first, until + 1), x, std, valid)
+    return Nodes(engine.layout, grid.t0_ns + grid.step_ns * np.arange(first, until + 1), x, std, valid)
 
 
 def between(events: Events, begin: int, end: int) -> Events:

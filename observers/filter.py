@@ -11,7 +11,7 @@ import numpy as np
 from hodograph.core.frames import Array
 
 if TYPE_CHECKING:
-    from hodograph.observers.loop import Core, Events, Output
+    from hodograph.observers.tables import Core, Events, Output
 
 
 @dataclass(frozen=True, slots=True)

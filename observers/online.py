@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
-from math import isfinite
+from math import isfinite, nan
 
 import numpy as np
 
+from hodograph.core.display import listed
 from hodograph.core.estimate import Estimate
 from hodograph.core.reading import Reading, Verdict
 from hodograph.observers.engine import Engine, Stream, events_of, make_output
-from hodograph.observers.loop import Output, node_at
+from hodograph.observers.doubt import SANE
 from hodograph.observers.protocol import Transition
 from hodograph.observers.smoothing import smooth_back
+from hodograph.observers.tables import Output, node_at
 
 AHEAD_NS = 2_000_000_000
 """A reading further ahead than this moves nothing until a second one agrees with it."""
@@ -26,6 +29,9 @@ AGREEING = 10
 """So many readings in a row that are too old, yet agree with each other, mean that the clock was set back."""
 LATEST_NS = 1 << 61
 """Beyond this (73 years) a time is nonsense."""
+
+MOST_AT_NODE = 256
+"""More readings of one stream at one node are no measurements; they would only need room."""
 
 Clock = Callable[[int], int]
 """From a sensor's own stamp to the time of the log, both in ns."""
@@ -64,6 +70,12 @@ class OnlineObserver:
     _taken: int = field(default=0, init=False, repr=False)
     _ahead_ns: int | None = field(default=None, init=False, repr=False)
     _stale_ns: list[int] = field(default_factory=list, init=False, repr=False)
+    _crowd: Counter[tuple[int, int]] = field(default_factory=Counter, init=False, repr=False)
+
+    def __repr__(self) -> str:
+        counts = [f"{stream} {count} {verdict}" for (stream, verdict), count in self.counts.items()]
+        said = listed(counts) if counts else "no readings yet"
+        return f"OnlineObserver({type(self.engine).__name__} at {self.t_ns} ns; {said})"
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.lag_s <= 60.0:
@@ -73,6 +85,10 @@ class OnlineObserver:
         self._newest = self.engine.step
         rows = self._steps(self.lag_s) + 2 if self.lag_s > 0.0 else 0
         self._out = make_output(self.engine.step, rows, len(self.engine.layout), traced=rows > 0)
+
+    def __copy__(self) -> OnlineObserver:
+        """One of its own: two that shared an engine would move each other."""
+        return deepcopy(self)
 
     @property
     def t_ns(self) -> int:
@@ -166,6 +182,9 @@ class OnlineObserver:
         if node < self._newest - self._horizon():
             return self._too_old(t_ns)
         self._stale_ns.clear()
+        self._crowd[node, stream.index] += 1
+        if self._crowd[node, stream.index] > MOST_AT_NODE:
+            return Verdict.INVALID, None
         late = node < self._newest
         self._newest = max(self._newest, node)
         self._taken += 1
@@ -200,6 +219,7 @@ class OnlineObserver:
             self.engine.rebase(node)
             self._newest, self._out = node, self._out._replace(origin=node)
             self._past.clear()
+            self._crowd.clear()
             self._stale_ns.clear()
         return Verdict.STALE, None
 
@@ -259,6 +279,8 @@ class OnlineObserver:
         grid, oldest = self.engine.core.grid, self._newest - self._horizon() - 1
         while self._past and node_at(grid, self._past[0].t_ns) < oldest:
             self._past.popleft()
+        if len(self._crowd) > 4 * (self._horizon() + 2) * max(len(self.engine.streams), 1):
+            self._crowd = Counter({key: count for key, count in self._crowd.items() if key[0] >= oldest})
 
 
 def _is_time(t_ns: object) -> bool:
@@ -303,15 +325,25 @@ def _grouped(events: Sequence[_Event], engine: Engine) -> Iterable[list[_Event]]
 def _mean(
     group: Sequence[_Event],
 ) -> tuple[int, Stream, tuple[float, ...], tuple[float, ...] | None]:
-    """One event of a group: mean time, mean values, the variance of a mean."""
+    """One event of a group: mean time, and for each channel the mean of what was said, with the variance of a mean."""
     one = group[0]
     if len(group) == 1:
         return one.t_ns, one.stream, one.values, one.var
-    count = len(group)
-    t_ns = sum(e.t_ns for e in group) // count
-    values = tuple(sum(column) / count for column in zip(*(e.values for e in group), strict=True))
-    own = one.stream.var
-    var = tuple(
-        sum(v) / count**2 for v in zip(*(e.var if e.var is not None else own for e in group), strict=True)
-    )  # fmt: skip
-    return t_ns, one.stream, values, var
+    t_ns = sum(e.t_ns for e in group) // len(group)
+    channels = [_mean_of(group, i) for i in range(len(one.values))]
+    return t_ns, one.stream, tuple(value for value, _ in channels), tuple(var for _, var in channels)
+
+
+def _mean_of(group: Sequence[_Event], i: int) -> tuple[float, float]:
+    """Mean and variance of channel i, about the first that says something: ±π are neighbours on a circle."""
+    stream, period = group[0].stream, group[0].stream.period[i] if group[0].stream.period else 0.0
+    said = [e for e in group if abs(e.values[i]) < SANE]
+    if not said:
+        return nan, nan
+    first, total, var = said[0].values[i], 0.0, 0.0
+    for e in said:
+        gap = e.values[i] - first
+        total += gap - period * round(gap / period) if period > 0.0 else gap
+        own = e.var[i] if e.var is not None else nan
+        var += own if own > 0.0 else (stream.var[i] if stream.var else nan)
+    return first + total / len(said), var / len(said) ** 2

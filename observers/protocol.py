@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from hodograph.core.display import short_repr
 from hodograph.core.estimate import Estimate
 from hodograph.core.frames import Array
 from hodograph.core.reading import Reading, Verdict
@@ -38,3 +39,5 @@ class Transition:
     F: Array
     x_prior: Array
     P_prior: Array
+
+    __repr__ = short_repr

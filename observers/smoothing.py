@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodograph.core.display import short_repr
 from hodograph.core.frames import Array
 from hodograph.core.layout import StateLayout
 from hodograph.numerics.compiling import njit
@@ -25,13 +25,15 @@ class Smoothed:
     x: Array
     P: Array
 
+    __repr__ = short_repr
+
 
 def smooth(run: Run) -> Smoothed:
     """Fixed-interval smoothing (Rauch et al. 1965) of a run made with `for_smoother=True`."""
     _check(run)
     x, P = run.x.copy(), run.P.copy()
-    _backward(run.x, run.P, run.F, run.x_prior, run.P_prior, 0, len(x) - 1, x, P)
-    return Smoothed(x, P)
+    _backward(run.x, run.P, run.F, run.x_prior, run.P_prior, 0, len(x) - 1, x, P, run.layout)
+    return Smoothed(run.layout.wrap(x), P)
 
 
 def smooth_fixed_lag(run: Run, lag: int) -> Smoothed:
@@ -44,11 +46,11 @@ def smooth_fixed_lag(run: Run, lag: int) -> Smoothed:
     for now in range(len(x)):
         begin = max(0, now - lag)
         work_x[now], work_P[now] = run.x[now], run.P[now]
-        _backward(run.x, run.P, run.F, run.x_prior, run.P_prior, begin, now, work_x, work_P)
+        _backward(run.x, run.P, run.F, run.x_prior, run.P_prior, begin, now, work_x, work_P, run.layout)
         x[begin], P[begin] = work_x[begin], work_P[begin]
     begin = max(0, len(x) - lag)
     x[begin:], P[begin:] = work_x[begin:], work_P[begin:]
-    return Smoothed(x, P)
+    return Smoothed(run.layout.wrap(x), P)
 
 
 def smooth_back(steps: Sequence[Transition], x: Array, P: Array, layout: StateLayout) -> tuple[Array, Array]:
@@ -62,8 +64,8 @@ def smooth_back(steps: Sequence[Transition], x: Array, P: Array, layout: StateLa
     for k, step in enumerate(steps):
         F[k + 1], x_prior[k + 1], P_prior[k + 1] = step.F, step.x_prior, step.P_prior
     out_x, out_P = xs.copy(), Ps.copy()
-    _backward(xs, Ps, F, x_prior, P_prior, 0, count, out_x, out_P, layout.circular_rows)
-    return out_x[0], out_P[0]
+    _backward(xs, Ps, F, x_prior, P_prior, 0, count, out_x, out_P, layout)
+    return layout.wrap(out_x[0]), out_P[0]
 
 
 def _check(run: Run) -> None:
@@ -81,12 +83,12 @@ def _backward(
     end: int,
     out_x: Array,
     out_P: Array,
-    circular: NDArray[np.bool_] | None = None,
+    layout: StateLayout,
 ) -> None:
-    """RTS from `end` back to `begin`; out must hold the filtered values at `end`."""
+    """RTS from `end` back to `begin`; out must hold the filtered values at `end`. Angles go the short way round."""
     n = x.shape[1]
     spare = np.zeros((4, n, n))
-    period = np.where(circular, 2.0 * np.pi, 0.0) if circular is not None else np.zeros(n)
+    period = np.where(layout.circular_rows, 2.0 * np.pi, 0.0)
     _rts(_Forward(x, P, F, x_prior, P_prior), begin, end, out_x, out_P, spare, period)
 
 

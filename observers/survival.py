@@ -23,7 +23,7 @@ WELL_S = 5.0
 """After so much of good readings an observer is well again."""
 LIE = 5.0
 """Standard deviations beyond which an estimate that calls itself valid lies."""
-LIES_S = 0.6
+LIES_S = 1.0
 """So long a lie may last before it is noticed: nobody can tell the first wrong readings from a sudden motion."""
 
 

@@ -10,12 +10,13 @@ from scipy.optimize import minimize
 from scipy.signal import periodogram
 from scipy.stats import chi2
 
+from hodograph.core.display import short_repr
 from hodograph.core.frames import Array
 from hodograph.core.reading import Reading
 from hodograph.core.stream_data import StreamData
 from hodograph.multibody.model.build import Model, State
 from hodograph.multibody.motion.derivatives import sensitivity
-from hodograph.observers.on_mechanism.counts import LOG_LIKELIHOOD
+from hodograph.observers.counts import LOG_LIKELIHOOD
 from hodograph.observers.on_mechanism.mechanism import MechanismEngine, engine
 from hodograph.observers.on_mechanism.problem import Problem
 from hodograph.sensors import SensorSet
@@ -91,6 +92,8 @@ class Whiteness:
         """Whether no more than a tenth of the autocorrelation leaves its 95 % limit."""
         return bool((np.abs(self.autocorrelation[1:]) > self.autocorrelation_limit).mean() <= 0.1)
 
+    __repr__ = short_repr
+
 
 def whiteness(innovations: Array, variances: Array, rate_hz: float, lags: int = 40) -> Whiteness:
     """Judge the innovations (k,) of one row with their predicted variances (k,); entries without reading are NaN."""
@@ -148,6 +151,8 @@ class Tuned:
     parameters: Array
     log_likelihood: float
     log_likelihood_start: float
+
+    __repr__ = short_repr
 
 
 def tune(

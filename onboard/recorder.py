@@ -19,6 +19,7 @@ from hodograph.acquisition.log import Event, EventKind, FsyncPolicy, LogWriter
 from hodograph.acquisition.rig import Decoder, Rig, SensorLink
 from hodograph.acquisition.serial_port import SerialPort
 from hodograph.core import TransportError
+from hodograph.core.display import short_repr
 
 QUEUE_CHUNKS = 4096  # about 3 min of one 20 Hz port, 16 MB at most
 RETRY_FIRST_S, RETRY_MAX_S = 0.2, 5.0
@@ -48,6 +49,8 @@ class SensorTally:
     connected: bool = False
     reconnects: int = 0
     trouble: str = ""
+
+    __repr__ = short_repr
 
 
 Tick = Callable[[Mapping[str, SensorTally]], None]
@@ -126,6 +129,8 @@ class Recorder:
             if on_tick is not None and now_ns >= next_tick_ns:
                 on_tick(self.tally)
                 next_tick_ns = now_ns + round(IDLE_S * 1e9)
+
+    __repr__ = short_repr
 
 
 class _Sink:

@@ -13,6 +13,7 @@ from hodograph.acquisition.importers import ImportOptions
 from hodograph.acquisition.importers.tables import import_tables
 from hodograph.acquisition.log import LogReader
 from hodograph.core import Array, DataError, StreamData
+from hodograph.core.display import short_repr
 from hodograph.observers.sideslip.channels import ACC_Y, CHANNELS, GYRO_Z, STALE_S, STEER, V_MIN_MPS, V_X
 from hodograph.observers.sideslip.drive import Heard, SideslipDrive
 from hodograph.observers.sideslip.sources import Sources, sources_of
@@ -28,6 +29,8 @@ class ReadDrive:
 
     drive: SideslipDrive
     unstated: tuple[str, ...]
+
+    __repr__ = short_repr
 
 
 def read_drive(path: Path, mapping: Path | None = None, mounts: Mapping[str, Mount] | None = None) -> SideslipDrive:

@@ -8,19 +8,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hodograph.ann.network import VsaEstimate
-from hodograph.core import MissingExtraError
 from hodograph.observers.sideslip.channels import ACC_Y, V_X
 from hodograph.observers.sideslip.drive import SideslipDrive
+from hodograph.replay.axes import bare_figure, new_axes
 from hodograph.replay.vsa_score import TWO_SIGMA, by_acc_y, by_speed, judged, score, smooth
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 ESTIMATE, BAND, TRUTH, INVALID = "#1f5fa8", "#9dc3e6", "#c0392b", "#d9d9d9"
+DPI = 110
 ROW_S = 60.0  # of drive per row of the picture
 
 
 def plot_estimate(drive: SideslipDrive, estimate: VsaEstimate, path: Path, title: str) -> None:
+    """Writes a PNG of `draw_estimate`."""
+    draw_estimate(drive, estimate, title).savefig(path, dpi=DPI)
+
+
+def draw_estimate(drive: SideslipDrive, estimate: VsaEstimate, title: str) -> Figure:
     """β over time: estimate, 95 % band and reference, a row a minute; grey where the estimate is not valid."""
     t_s = drive.t_s - drive.t_s[0]
     rows = max(int(np.ceil(t_s[-1] / ROW_S)), 1)
@@ -53,10 +60,15 @@ def plot_estimate(drive: SideslipDrive, estimate: VsaEstimate, path: Path, title
     axes[-1, 0].set_xlabel("time [s]")
     axes[0, 0].legend(ncols=4, loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False, fontsize=9)
     figure.suptitle(_titled(drive, estimate, title), fontsize=10)
-    figure.savefig(path, dpi=110)
+    return figure
 
 
 def plot_residuals(drive: SideslipDrive, estimate: VsaEstimate, path: Path, title: str) -> None:
+    """Writes a PNG of `draw_residuals`."""
+    draw_residuals(drive, estimate, title).savefig(path, dpi=DPI)
+
+
+def draw_residuals(drive: SideslipDrive, estimate: VsaEstimate, title: str) -> Figure:
     """Errors against ay and speed, with RMS and bias of each bin."""
     error, _, use = judged(drive, estimate)
     figure, axes = _figure(1, 2, (11.0, 4.2))
@@ -79,15 +91,23 @@ def plot_residuals(drive: SideslipDrive, estimate: VsaEstimate, path: Path, titl
         axis.grid(alpha=0.3)
         axis.legend(fontsize=9, markerscale=6)
     figure.suptitle(_titled(drive, estimate, title), fontsize=10)
-    figure.savefig(path, dpi=110)
+    return figure
 
 
 def plot_comparison(
     drive: SideslipDrive, estimates: dict[str, VsaEstimate], path: Path, span_s: tuple[float, float]
 ) -> None:
-    """Several estimates and the reference in one stretch of time (Magri 2024, figures 60-65)."""
-    figure, axes = _figure(1, 1, (11.0, 4.0))
-    axis = axes[0, 0]
+    """Writes a PNG of `draw_comparison`."""
+    figure = bare_figure(11.0, 4.0)
+    draw_comparison(drive, estimates, span_s, figure.add_subplot())
+    figure.savefig(path, dpi=DPI)
+
+
+def draw_comparison(
+    drive: SideslipDrive, estimates: dict[str, VsaEstimate], span_s: tuple[float, float], axes: Axes | None = None
+) -> Axes:
+    """Several estimates and the reference in one stretch of time, (Magri 2024, figures 60-65)."""
+    axis = new_axes(11.0, 4.0) if axes is None else axes
     use = (drive.t_s >= span_s[0]) & (drive.t_s <= span_s[1])
     if drive.beta_rad is not None:
         axis.plot(drive.t_s[use], np.degrees(drive.beta_rad[use]), color=TRUTH, lw=1.8, label="reference")
@@ -96,7 +116,7 @@ def plot_comparison(
     axis.set(xlabel="time [s]", ylabel="sideslip β [deg]", xlim=span_s)
     axis.grid(alpha=0.3)
     axis.legend(ncols=5, fontsize=9)
-    figure.savefig(path, dpi=110)
+    return axis
 
 
 def _titled(drive: SideslipDrive, estimate: VsaEstimate, title: str) -> str:
@@ -110,9 +130,5 @@ def _titled(drive: SideslipDrive, estimate: VsaEstimate, title: str) -> str:
 
 
 def _figure(rows: int, columns: int, size_in: tuple[float, float]) -> tuple[Figure, Any]:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("a plot", "matplotlib", "plot") from error
-    figure = Figure(figsize=size_in, layout="constrained")
+    figure = bare_figure(*size_in)
     return figure, figure.subplots(rows, columns, squeeze=False)

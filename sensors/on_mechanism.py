@@ -228,6 +228,8 @@ class SensorGroup:
         """The rows of all members in order."""
         return tuple(row for member in self.members for row in member.rows(model))
 
+    __repr__ = short_repr
+
 
 def _components(
     model: Model, name: str, at: str, axes: tuple[int, ...] | None, kind: int, unit: str, quality: Quality

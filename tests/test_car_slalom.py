@@ -51,11 +51,13 @@ def test_loads_shift_outwards(car: Car, drive: Drive) -> None:
 
 def test_pictures_are_drawn(car: Car, drive: Drive, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="needs the plot extra")
-    from hodograph.cli.slalom_plot import frame_lines, plot_frames, plot_slalom
+    from hodograph.cli.slalom_plot import draw_frames, draw_slalom, frame_lines, plot_frames, plot_slalom
 
     plot_slalom(car, drive, COURSE, tmp_path / "slalom.png")
     plot_frames(car, drive, COURSE, tmp_path / "frames.png")
     assert all((tmp_path / name).stat().st_size > 20_000 for name in ("slalom.png", "frames.png"))
+    assert [axes.get_ylabel() for axes in draw_slalom(car, drive, COURSE).axes][1] == "yaw rate in °/s"
+    assert len(draw_frames(car, drive, COURSE).axes) == 6
     rims = [line for part, line in frame_lines(car, drive.trajectory.q[0]) if part == "wheel"]
     assert len(rims) == 4
     assert all(abs(rim[:-1, 2].min()) < 0.02 for rim in rims)

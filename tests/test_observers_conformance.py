@@ -39,7 +39,7 @@ from hodograph.observers.conformance import (
     stepwise_rail,
     wandering_force,
 )
-from hodograph.observers.on_mechanism.counts import NIS_ROWS, NIS_SUM
+from hodograph.observers.counts import NIS_ROWS, NIS_SUM
 from hodograph.observers.on_mechanism.mechanism import MechanismEngine, engine, observer
 from hodograph.observers.on_mechanism.problem import Problem
 from hodograph.observers.on_mechanism.recipes import PROMISES, RECIPES

@@ -163,7 +163,8 @@ def test_a_very_precise_sensor_is_usable(name: str) -> None:
     start = from_independent(p.model, 0.0, p.start.q[p.model.independent], np.zeros(1), p.start.q)
     made = observer(Problem(p.model, sensors, p.uncertainty, start, p.step_s), name)
     verdicts = [
-        made.correct(Reading(k * STEP_NS, "position", (float(case.x0[0] + 0.5 * (0.01 * k) ** 2),))) for k in range(1, 200)
+        made.correct(Reading(k * STEP_NS, "position", (float(case.x0[0] + 5e-5 * k**2),)))
+        for k in range(1, 200)
     ]  # fmt: skip
     assert verdicts.count(Verdict.USED) > 180
     e = made.estimate

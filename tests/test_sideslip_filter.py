@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sideslip_samples import STEP_S, predict, simulated, wheel
 
 from hodograph.core import Array, DataError, Verdict
-from hodograph.observers.on_mechanism.counts import GATED_ROWS, NIS_ROWS, NIS_SUM
+from hodograph.observers.counts import GATED_ROWS, NIS_ROWS, NIS_SUM
 from hodograph.observers.sideslip.channels import ACC_Y, CHANNELS, GYRO_Z, STEER, V_X
 from hodograph.observers.sideslip.drive import Heard, SideslipDrive
 from hodograph.observers.sideslip.observer import SideslipEngine, SideslipRun, engine_for, run_drive

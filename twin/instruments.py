@@ -14,6 +14,7 @@ import numpy as np
 
 from hodograph.acquisition.geodesy import EnuFrame, Geodetic
 from hodograph.core import Array
+from hodograph.core.display import short_repr
 from hodograph.core.frames import yaw_from_heading_rad
 from hodograph.core.units import GRAVITY_MPS2, KNOT_MPS
 from hodograph.twin.lap import Motion
@@ -97,6 +98,8 @@ class GnssReceiver:
             )
         )
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class LineImu:
@@ -128,6 +131,8 @@ class LineImu:
         return [
             TimedBytes(t + 0.0005, b"%d,%.5f,%.5f,%.5f,%.4f,%.4f,%.4f\r\n" % (tick, *a, *w)) for t, tick, a, w in rows
         ]
+
+    __repr__ = short_repr
 
 
 def nmea_sentence(body: str) -> bytes:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hodograph.core import Array
+from hodograph.core.display import short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,8 @@ class Motion:
         """The same motion at other times, by linear interpolation."""
         names = tuple(self.__dataclass_fields__)[1:]
         return Motion(t_s, *(np.interp(t_s, self.t_s, getattr(self, name)) for name in names))
+
+    __repr__ = short_repr
 
 
 def synthetic_lap(limits: LapLimits | None = None, *, scale_m: float = 42.0, n: int = 4000) -> Motion:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hodograph.core import Array, HodographError
+from hodograph.core.display import short_repr
 from hodograph.multibody.car.car import STEP_S, Car, Drive
 from hodograph.multibody.car.kinematics import CornerKinematics
 from hodograph.multibody.car.statics import static_loads
@@ -106,6 +107,8 @@ class Driver:
                 if name.startswith("brake"):
                     table[:, model.input_index(name) - 1, 0] = min(-torque_nm / per_pa, strongest_pa)
         return table
+
+    __repr__ = short_repr
 
 
 def hands(before: Array, wish_m: float, t_s: Array) -> Array:

@@ -13,6 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
+from hodograph.core.display import short_repr
 from hodograph.core.errors import SettingsError
 from hodograph.core.settings import settings_with_gaps, toml_table
 from hodograph.vehicles.car import Air, Axle, DrivenAxles, SprungBody, Steering, Vehicle, require_origin
@@ -40,6 +41,8 @@ class VehicleTables:
 
     def __post_init__(self) -> None:
         require_origin(self.front, self.rear, self.gravity_mps2)
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,8 @@ class VehicleFile:
         """With hard points, for a multibody car; `SettingsError` lists what is missing."""
         self.require(MULTIBODY_CAR)
         return Vehicle(**{part.name: getattr(self.tables, part.name) for part in fields(Vehicle)})
+
+    __repr__ = short_repr
 
 
 def _lacks_of_car(file: VehicleFile) -> tuple[str, ...]:

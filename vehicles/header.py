@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
 
+from hodograph.core.display import short_repr
 from hodograph.vehicles.checks import require_ranges
 
 AGREE_M = 0.01
@@ -98,6 +99,8 @@ class Chassis:
             given["cg_to_front_axle_m"], given["cg_to_rear_axle_m"] = self.cg_to_axles_m
         return replace(other, **given | {"wheelbase_m": None, "front_load_share": None})
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AxleTyres:
@@ -138,6 +141,8 @@ class AxleTyres:
             return self.cornering_stiffness_npr
         return None if self.cornering_coefficient_perrad is None else self.cornering_coefficient_perrad * load_n
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class Tyres:
@@ -149,3 +154,5 @@ class Tyres:
     def filled(self, other: Tyres) -> Tyres:
         """This, and what it does not say from another."""
         return Tyres(self.front.filled(other.front), self.rear.filled(other.rear))
+
+    __repr__ = short_repr

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hodograph.acquisition.log.events import Event
 from hodograph.core import StreamData
+from hodograph.core.display import short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,8 @@ class RawData:
     t_ns: NDArray[np.int64]
     chunks: Sequence[bytes]
     description: str = ""
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,8 @@ class Imported:
     notes: Mapping[str, str] = field(default_factory=dict)
     vehicle_toml: str | None = None
     report: Mapping[str, object] = field(default_factory=dict)
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,7 @@ from pathlib import Path
 from typing import Literal
 
 from hodograph.core import Channel, Frame, StreamSchema, unit_named
+from hodograph.core.display import short_repr
 
 WHITESPACE = "whitespace"
 ColumnName = str | int  # the name in the header, or its number, from 1
@@ -130,6 +131,8 @@ class TimeMapping:
             return ()
         return self.column if isinstance(self.column, tuple) else (self.column,)
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class ChannelMapping:
@@ -154,6 +157,8 @@ class ChannelMapping:
             raise ValueError(f"offset is {self.offset:g}, want a number")
         if any(math.isinf(value) for value in self.values.values()):
             raise ValueError("values has an infinite number, want a finite one, or nan for unknown")
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +187,8 @@ class StreamMapping:
             for channel, source in self.channels.items()
         )
         return StreamSchema(name or self.name, channels, self.dtype, self.description)
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +232,8 @@ class TableMapping:
         """Patterns of the file names it takes."""
         return (self.files,) if isinstance(self.files, str) else self.files
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class MappingFile:
@@ -239,3 +248,5 @@ class MappingFile:
     def __post_init__(self) -> None:
         if not self.table:
             raise ValueError("a mapping needs at least one [[table]]")
+
+    __repr__ = short_repr

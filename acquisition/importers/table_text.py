@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from hodograph.acquisition.importers.mapping import WHITESPACE, ColumnName, TableMapping
 from hodograph.core import ImportFormatError
+from hodograph.core.display import short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,8 @@ class TableText:
             ),
         )
         return {i: pa.compute.utf8_trim_whitespace(table[str(i)].combine_chunks()) for i in wanted}
+
+    __repr__ = short_repr
 
 
 def read_table_text(path: Path, layout: TableMapping, *, drop_torn: bool = False) -> TableText:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from hodograph.core.display import short_repr
+
 
 class EventKind(StrEnum):
     """The kinds of events. The words are written to logs: never rename."""
@@ -27,3 +29,5 @@ class Event:
     duration_ns: int = 0
     count: int = 0
     text: str = ""
+
+    __repr__ = short_repr

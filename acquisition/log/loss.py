@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hodograph.core.display import short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class Loss:
@@ -30,3 +32,5 @@ class Loss:
             self.at_most_s + other.at_most_s,
             self.at_most_power_cut_s + other.at_most_power_cut_s,
         )
+
+    __repr__ = short_repr

@@ -13,6 +13,7 @@ from pathlib import Path
 import tomli_w
 
 from hodograph.core import LogError, SettingsError, settings_from_text
+from hodograph.core.display import short_repr
 
 META_NAME = "meta.toml"
 META_TEMPORARY = "meta.toml.tmp"
@@ -35,6 +36,8 @@ class LogMeta:
     notes: Mapping[str, str] = field(default_factory=dict)
     vehicle_toml: str | None = None
     rig_toml: str | None = None
+
+    __repr__ = short_repr
 
 
 UNKNOWN_META = LogMeta(META_VERSION, created_utc="", software="unknown", clock="unknown")

@@ -32,6 +32,7 @@ from hodograph.acquisition.log.segment import open_segment, segments_in
 from hodograph.acquisition.log.stored_estimates import open_estimates
 from hodograph.core import NO_SENSOR_TIME_NS, LogError, Reading, StreamData, StreamSchema
 from hodograph.core.channel import EVENTS_NAME
+from hodograph.core.display import cut, html_table, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,6 +78,29 @@ class LogReader:
             reason = str(error)
         lost["meta"] = Loss(0, 0, reason, 0.0, 0.0)
         return UNKNOWN_META
+
+    def __repr__(self) -> str:
+        estimates = f"; estimates {listed(self.estimates, 40)}" if self._estimates else ""
+        lost = f"; lost: {listed(self.lost, 30)}" if self.lost else ""
+        return f"LogReader({cut(self.path.name, 50)}: {self._lasts()}; streams {listed(self.streams)}{estimates}{lost})"
+
+    def _repr_html_(self) -> str:
+        rows = [(name, *self._told(name)) for name in (*self.streams, *self.estimates, *self.raw_streams)]
+        rows += [(f"{name}: lost", 0, "", loss.reason) for name, loss in self.lost.items()]
+        return html_table(f"{self.path.name}, {self._lasts()}", ("stream", "rows", "span", "channels"), rows)
+
+    def _lasts(self) -> str:
+        span = self.span_ns
+        return "no readings" if span is None else f"{(span[1] - span[0]) / 1e9:.2f} s"
+
+    def _told(self, name: str) -> tuple[int, str, str]:
+        """Rows, span and channels with their units."""
+        stream = self._stream(name)
+        span = stream.span_ns
+        lasts = "" if span is None else f"{(span[1] - span[0]) / 1e9:.2f} s"
+        if stream.kind == "raw":
+            return stream.rows, lasts, "raw bytes"
+        return stream.rows, lasts, listed((f"{c.name} [{c.unit}]" for c in self.schema(name).channels), 200)
 
     def __enter__(self) -> LogReader:
         return self

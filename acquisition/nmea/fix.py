@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from hodograph.core import Channel, Frame, Reading, StreamSchema
+from hodograph.core.display import short_repr
 
 
 class FixQuality(IntEnum):
@@ -96,6 +97,8 @@ class Fix:
     def reading(self, stream: str) -> Reading:
         """The fix as a row of `stream`."""
         return Reading(self.t_ns, stream, self.values, self.t_utc_ns)
+
+    __repr__ = short_repr
 
 
 def fix_schema(stream: str = "gnss", rate_hz: float | None = None) -> StreamSchema:

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from hodograph.core.display import short_repr
+
 MAX_ADDRESS_BYTES = 16
 MAX_BODY_BYTES = 1024  # NMEA allows 82 in all, real receivers send up to some 200; more without an end is noise
 MAX_ADDRESSES_COUNTED = 512  # noise must not grow the table of counts without bound
@@ -101,6 +103,8 @@ class SentenceCounts:
         """The talkers of the good sentences, sorted; `P` stands for the proprietary ones."""
         good = (address for address, count in self.by_address.items() if count.good)
         return tuple(sorted({"P" if a.startswith("P") else a[:2] for a in good}))
+
+    __repr__ = short_repr
 
 
 def _add(to: AddressCount, count: AddressCount) -> None:

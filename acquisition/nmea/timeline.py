@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from hodograph.acquisition.nmea.epoch import nearest_utc_ns
 from hodograph.acquisition.nmea.fix import Fix
+from hodograph.core.display import short_repr
 
 DEFAULT_PERIOD_NS = 10**9
 MAX_FORWARD_JUMP_NS = 3600 * 10**9
@@ -44,6 +45,8 @@ class Timeline:
     jumps: tuple[ClockJump, ...]
     period_ns: int
     has_date: bool
+
+    __repr__ = short_repr
 
 
 def timeline(fixes: Sequence[Fix]) -> Timeline | None:

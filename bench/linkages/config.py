@@ -9,6 +9,7 @@ from math import pi, radians
 import numpy as np
 from numpy.typing import NDArray
 
+from hodograph.core.display import short_repr
 from hodograph.multibody.model.build import Model, State, build
 from hodograph.multibody.model.mechanism import shipped_mechanism
 from hodograph.multibody.motion.kinematics import from_independent
@@ -55,6 +56,8 @@ class Linkage:
     couplers: tuple[str, ...]
     cranks: tuple[str, ...]
     start_rad: tuple[float, ...]
+
+    __repr__ = short_repr
 
 
 LINKAGES = {
@@ -126,6 +129,8 @@ class Tuning:
     gravity_std_mps2: float = 0.8
     gravity_density_zdd: float = 1e-6
     gravity_ekf_density_zdd: float = 1e-5  # an EKF wants more: the gyroscope on the coupler is not linear at 10 Hz
+
+    __repr__ = short_repr
 
 
 TUNING = Tuning()

@@ -26,6 +26,7 @@ from hodograph.bench.linkages.config import (
     wrong_start,
 )
 from hodograph.bench.linkages.truth import noise_of, truth_of
+from hodograph.core.display import short_repr
 from hodograph.core.frames import Array
 from hodograph.observers.on_mechanism.mechanism import MechanismEngine, Run
 from hodograph.observers.on_mechanism.problem import Problem
@@ -43,6 +44,8 @@ class Case:
     rate_hz: int
     error_level: str
     config: str = "nd2017"
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,8 @@ class Score:
             "error_level": c.error_level, "rms_rad": self.rms_rad if finite else None, "diverged": self.diverged,
             "rtf": self.rtf, "smoothed_rms_rad": self.smoothed_rms_rad,
         }  # fmt: skip
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import exp, log, nan
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,13 +14,19 @@ from hodograph.bench.linkages.bound import bound_rad
 from hodograph.bench.linkages.config import PRIOR_STD, RATES_HZ, SENSORS, STEP_S
 from hodograph.bench.linkages.grid import Case, Score, Source, engine_of, problem_of, readings_of
 from hodograph.bench.linkages.truth import truth_of
-from hodograph.core.errors import MechanismError, MissingExtraError
+from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.multibody.model.build import State
 from hodograph.multibody.motion.kinematics import from_independent
 from hodograph.observers.on_mechanism.problem import Problem
 from hodograph.observers.tools import observability, statistical_observability
+from hodograph.replay.axes import bare_figure
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+DPI = 110
 EVERY = 10  # steps between points of observability
 
 _COLOURS = tuple(
@@ -29,22 +36,13 @@ _COLOURS = tuple(
 
 def write_report(folder: Path, scores: list[Score], config: str, source: Source) -> Path:
     """Plots as PNG and one Markdown page that shows them; returns the page."""
-    try:
-        import matplotlib
-    except ImportError:
-        raise MissingExtraError("the report", "matplotlib", "plot") from None
-    matplotlib.use("Agg")
     folder.mkdir(parents=True, exist_ok=True)
     lines = [f"# Linkage benchmark, configuration {config}", ""]
     for mechanism in dict.fromkeys(s.case.mechanism for s in scores):
         own = [s for s in scores if s.case.mechanism == mechanism]
-        for name, draw in (("rms", _draw_rms), ("realtime", _draw_realtime)):
+        for name, draw in DRAWN.items():
             path = folder / f"{mechanism}_{name}.png"
-            draw(path, own, config, source)
-            lines += [f"![{name}]({path.name})", ""]
-        for name, trace in (("error", _draw_error), ("observability", _draw_observability)):
-            path = folder / f"{mechanism}_{name}.png"
-            trace(path, own, source)
+            draw(own, config, source).savefig(path, dpi=DPI)
             lines += [f"![{name}]({path.name})", ""]
         lines += _bounds(own, config, source)
     page = folder / "report.md"
@@ -52,24 +50,17 @@ def write_report(folder: Path, scores: list[Score], config: str, source: Source)
     return page
 
 
-def _figure(columns: int):  # type: ignore[no-untyped-def]
-    import matplotlib.pyplot as plt
-
-    return plt.subplots(1, columns, figsize=(5.0 * columns, 4.2), constrained_layout=True, squeeze=False)
-
-
-def _save(figure, path: Path) -> None:  # type: ignore[no-untyped-def]
-    import matplotlib.pyplot as plt
-
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+def _panels(columns: int) -> tuple[Figure, list[Axes]]:
+    figure = bare_figure(5.0 * columns, 4.2)
+    return figure, list(figure.subplots(1, columns, squeeze=False)[0])
 
 
-def _draw_rms(path: Path, scores: list[Score], config: str, source: Source) -> None:
+def draw_rms(scores: list[Score], config: str, source: Source) -> Figure:
+    """RMS of the crank angle against the rate of the sensors, with the bound; axes per sensor set."""
     sets = [s for s in SENSORS if any(x.case.sensors == s for x in scores)]
-    figure, axes = _figure(len(sets))
+    figure, axes = _panels(len(sets))
     mechanism = scores[0].case.mechanism
-    for axis, sensors in zip(axes[0], sets, strict=True):
+    for axis, sensors in zip(axes, sets, strict=True):
         axis.set_prop_cycle(color=list(_COLOURS) * 2, linestyle=["-"] * 10 + [":"] * 10)
         for observer in dict.fromkeys(s.case.observer for s in scores):
             own = [
@@ -85,26 +76,28 @@ def _draw_rms(path: Path, scores: list[Score], config: str, source: Source) -> N
         axis.set_xlabel("sensor rate, Hz")
         axis.set_ylabel("RMS of the crank angle, rad")
         axis.grid(visible=True, which="both", alpha=0.3)
-    axes[0][0].legend(fontsize=6, loc="lower left")
-    _save(figure, path)
+    axes[0].legend(fontsize=6, loc="lower left")
+    return figure
 
 
-def _draw_realtime(path: Path, scores: list[Score], config: str, source: Source) -> None:
+def draw_realtime(scores: list[Score], config: str, source: Source) -> Figure:
+    """How many times faster than real time each observer is."""
     names = list(dict.fromkeys(s.case.observer for s in scores))
     best = [min(s.rtf for s in scores if s.case.observer == name) for name in names]
-    figure, axes = _figure(1)
-    axes[0][0].barh(names, [1.0 / max(b, 1e-9) for b in best])
-    axes[0][0].set_xscale("log")
-    axes[0][0].set_xlabel(f"times faster than real time ({config}, best row)")
-    axes[0][0].grid(visible=True, axis="x", alpha=0.3)
-    _save(figure, path)
+    figure, axes = _panels(1)
+    axes[0].barh(names, [1.0 / max(b, 1e-9) for b in best])
+    axes[0].set_xscale("log")
+    axes[0].set_xlabel(f"times faster than real time ({config}, best row)")
+    axes[0].grid(visible=True, axis="x", alpha=0.3)
+    return figure
 
 
-def _draw_error(path: Path, scores: list[Score], source: Source) -> None:
+def draw_error(scores: list[Score], config: str, source: Source) -> Figure:
+    """The error of the first crank angle with its band; axes per sensor set."""
     picked = [s.case for s in scores if s.case.rate_hz == max(x.case.rate_hz for x in scores)]
     picked = [c for c in picked if c.error_level == picked[0].error_level and c.observer == picked[-1].observer]
-    figure, axes = _figure(len(picked))
-    for axis, case in zip(axes[0], picked, strict=True):
+    figure, axes = _panels(len(picked))
+    for axis, case in zip(axes, picked, strict=True):
         run = engine_of(case).run(readings_of(case, source))
         truth = truth_of(case.mechanism, case.config, source.reference).z
         t_s = STEP_S * np.arange(1, len(truth) + 1)
@@ -117,15 +110,15 @@ def _draw_error(path: Path, scores: list[Score], source: Source) -> None:
         limit = 4.0 * float(np.median(band))
         axis.set_ylim(-limit, limit)
         axis.legend(fontsize=7)
-    _save(figure, path)
+    return figure
 
 
-def _draw_observability(path: Path, scores: list[Score], source: Source) -> None:
+def draw_observability(scores: list[Score], config: str, source: Source) -> Figure:
     """Linearised along the true motion, and statistically over the sigma points of a UKF at the slowest rate."""
     sets = [s for s in SENSORS if any(x.case.sensors == s for x in scores)]
     rate_hz = min(s.case.rate_hz for s in scores)
-    figure, axes = _figure(len(sets))
-    for axis, sensors, colour in zip(axes[0], sets, _COLOURS, strict=False):
+    figure, axes = _panels(len(sets))
+    for axis, sensors, colour in zip(axes, sets, _COLOURS, strict=False):
         chosen = next(s.case for s in scores if s.case.sensors == sensors)
         case = replace(chosen, observer="ukf_tr", rate_hz=rate_hz)
         states = truth_of(case.mechanism, case.config, source.reference).states[EVERY - 1 :: EVERY]
@@ -139,7 +132,13 @@ def _draw_observability(path: Path, scores: list[Score], source: Source) -> None
         axis.set_xlabel("time, s")
         axis.set_ylabel("log10 condition, local observability")
         axis.legend(fontsize=7, loc="upper right")
-    _save(figure, path)
+    return figure
+
+
+DRAWN: Mapping[str, Callable[[list[Score], str, Source], Figure]] = {
+    "rms": draw_rms, "realtime": draw_realtime, "error": draw_error, "observability": draw_observability
+}  # fmt: skip
+"""The pictures of a report, each for one mechanism."""
 
 
 def _statistical(case: Case, source: Source, near: Sequence[State]) -> list[float]:

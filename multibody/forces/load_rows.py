@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 
+from hodograph.core.display import short_repr
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.core.kinds import unknown_kind
@@ -70,6 +71,8 @@ class Springs:
                 elif f != 0.0:
                     self.driven.append([i, source])
                     self.driven_val.append(c * float(f))
+
+    __repr__ = short_repr
 
 
 def gather_forces(c: Coordinates, inertia: Inertia, inputs: Mapping[str, int]) -> Springs:

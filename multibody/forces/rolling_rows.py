@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from hodograph.core.display import short_repr
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.core.kinds import unknown_kind
@@ -47,6 +48,8 @@ class RollingParts:
         for left, right, *_ in self.drive:
             found.add((self.wheel[left][4], self.wheel[right][4]))
         return found
+
+    __repr__ = short_repr
 
 
 def gather_rolling(c: Coordinates, inputs: dict[str, int]) -> RollingParts:

@@ -175,6 +175,7 @@ class Work(NamedTuple):
     b: Array  # (n,) spare
     c: Array  # (n,) spare
     stage: Array  # (17, n) stages of explicit methods: 7 velocities, 7 accelerations, then the start of a step
+    before: Array  # (n,) accelerations of the step before, true while `control` says that it ended where one begins
     null: Array  # (f, n) matrix R by rows
     reduced: Array  # (f, f)
     reduced_rhs: Array  # (f,)
@@ -207,7 +208,7 @@ def work_for(tables: Tables, independent: Index, inputs: int, parameters: Array)
         np.zeros(m), np.zeros(m), np.zeros(m),
         np.ones(len(tables.rows.angle), dtype=np.uint32), np.zeros((len(tables.rows.guide), 3)), given, np.zeros(n),
         parameters.copy(), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros((17, n)),
-        np.zeros((f, n)), np.zeros((f, f)), np.zeros(f), independent.copy(),
+        np.zeros(n), np.zeros((f, n)), np.zeros((f, f)), np.zeros(f), independent.copy(),
         np.zeros((len(tables.rolling.wheel), WHEEL_WIDTH)), np.zeros((0, ROAD_WIDTH)), np.zeros(1), np.zeros((4, n)),
         np.array(FRESH),
     )  # fmt: skip

@@ -154,7 +154,7 @@ def augmented_step(
     quarter, per_h, per_h2 = 0.25 * h * h, 2.0 / h, 4.0 / (h * h)
     n, m = len(q), len(mu)
     start, col, jac0 = rows.start, rows.col, work.jac0
-    before = work.stage[16]
+    before = work.before
     trend = abs(work.control[7] - t_s) < 1e-6 * h and work.control[1] == h
     for i in range(n):
         guess = qdd[i]
@@ -300,5 +300,5 @@ def run_augmented(
         follow(work, schedule, k)
         if not augmented_step(tables, work, force, options, penalty, t_s + k * h, h, q, qd, qdd, multiplier, cost):
             return k
-        keep(tables, work, t_s + (k + 1) * h, k, every, q, qd, qdd, record, wheel_record)
+        keep(tables, work, t_s + (k + 1) * h, h, k, every, q, qd, qdd, record, wheel_record)
     return steps

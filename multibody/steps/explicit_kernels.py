@@ -187,7 +187,7 @@ def explicit_step(
         if 0.0 <= error <= 1.0:
             done += piece
             cost[0] += 1.0
-            commit(tables, work, t_s + done, q, qd)
+            commit(tables, work, t_s + done, piece, q, qd)
             if piece == small:
                 small = piece * min(5.0, 0.9 * max(error, 1e-6) ** -0.2)
             continue
@@ -285,7 +285,7 @@ def run_explicit(
             return k
         configure(tables, work, t_s + (k + 1) * h, q)
         cost[3] = max(cost[3], norm(work.phi))
-        keep(tables, work, t_s + (k + 1) * h, k, every, q, qd, qdd, record, wheel_record)
+        keep(tables, work, t_s + (k + 1) * h, h, k, every, q, qd, qdd, record, wheel_record)
         if work.control[6] > 0.0 and work.control[5] > work.control[6]:
             return k + 1
     return steps

@@ -249,5 +249,5 @@ def run_linear_implicit(
             return k
         configure(tables, work, t_s + (k + 1) * h, q)
         cost[3] = max(cost[3], norm(work.phi))
-        keep(tables, work, t_s + (k + 1) * h, k, every, q, qd, qdd, record, wheel_record)
+        keep(tables, work, t_s + (k + 1) * h, h, k, every, q, qd, qdd, record, wheel_record)
     return steps

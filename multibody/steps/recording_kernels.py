@@ -22,6 +22,7 @@ def keep(
     tables: Tables,
     work: Work,
     t_s: float,
+    h: float,
     k: int,
     every: int,
     q: Array,
@@ -30,8 +31,8 @@ def keep(
     record: Array,
     wheel_record: Array,
 ) -> None:
-    """Step k has ended at t: the wheels move on, and every `every`-th state is kept."""
-    commit(tables, work, t_s, q, qd)
+    """Step k of h has ended at t: the wheels move on, and every `every`-th state is kept."""
+    commit(tables, work, t_s, h, q, qd)
     if (k + 1) % every != 0:
         return
     row = record[(k + 1) // every - 1]

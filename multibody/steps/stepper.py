@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -241,10 +241,16 @@ class Stepper:
         return start_state(self.model, qd, work=self.work, force=self.force)
 
     def repair(self, state: State) -> State:
-        """The nearest consistent state with exact accelerations, e.g. after a filter's correction."""
+        """The nearest consistent state with exact accelerations, e.g. after a filter's correction.
+
+        Inputs become those of the state, where it brings some: a rack must not jump to where another drive left it.
+        """
         self.forget()
         self.load_wheels(state)
-        return consistent(self.model, state.t_s, state.q, state.qd, work=self.work, force=self.force)
+        if len(state.inputs):
+            self.work.inputs[1:] = state.inputs
+        found = consistent(self.model, state.t_s, state.q, state.qd, work=self.work, force=self.force)
+        return replace(found, inputs=state.inputs.copy())
 
     def step(self, state: State, h_s: float) -> tuple[State, StepCost]:
         """One step of h_s seconds; the given state is left as it is."""

@@ -16,8 +16,9 @@ from hodograph.core.frames import Array
 from hodograph.numerics.compiling import inner, merged, njit
 from hodograph.numerics.dense import finite, innovation_var, joseph_row, multiply, tidy
 from hodograph.numerics.verdicts import GATED, INVALID, USED
+from hodograph.observers.counts import FAILED_STEPS, GATED_ROWS, LAST_NIS, NIS_ROWS, NIS_SUM
 from hodograph.observers.filter import Filter
-from hodograph.observers.loop import LOST, Core, Events, Output, loop
+from hodograph.observers.loop import loop
 from hodograph.observers.memory import Room
 from hodograph.observers.on_mechanism.common import (
     Common,
@@ -29,7 +30,6 @@ from hodograph.observers.on_mechanism.common import (
     variance,
     vital_of,
 )
-from hodograph.observers.on_mechanism.counts import FAILED_STEPS, GATED_ROWS, LAST_NIS, NIS_ROWS, NIS_SUM
 from hodograph.observers.on_mechanism.ekf import apply_full
 from hodograph.observers.on_mechanism.plant import (
     Plant,
@@ -41,6 +41,7 @@ from hodograph.observers.on_mechanism.plant import (
     trapezoidal,
     write_state,
 )
+from hodograph.observers.tables import LOST, Core, Events, Output
 from hodograph.sensors.kernels import difference
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ def predict_cekf(a: CekfArrays, t_s: float, h: float) -> bool:
     begin_step(plant, node, h)
     ok = trapezoidal(plant, node, t_s, h, linear.change)
     end_step(plant, node, h)
-    arrive(plant, node, t_s + h)
+    arrive(plant, node, t_s + h, h)
     if not ok:
         node.counts[FAILED_STEPS] += 1.0
         return False

@@ -16,12 +16,12 @@ from hodograph.multibody.model.linear_kernels import mass_times
 from hodograph.numerics.compiling import inner, merged, njit
 from hodograph.numerics.dense import multiply
 from hodograph.numerics.verdicts import INVALID, USED
+from hodograph.observers.counts import FAILED_STEPS
 from hodograph.observers.filter import Filter
-from hodograph.observers.loop import LOST, Core, Events, Output, loop
+from hodograph.observers.loop import loop
 from hodograph.observers.memory import Room
 from hodograph.observers.on_mechanism.cekf import Riccati, divide, make_riccati
 from hodograph.observers.on_mechanism.common import Common, Rows, chain_rows, make_common, renew_node, vital_of
-from hodograph.observers.on_mechanism.counts import FAILED_STEPS
 from hodograph.observers.on_mechanism.plant import (
     Linear,
     Node,
@@ -33,6 +33,7 @@ from hodograph.observers.on_mechanism.plant import (
     settle,
     write_state,
 )
+from hodograph.observers.tables import LOST, Core, Events, Output
 from hodograph.sensors.kernels import SensorTable, difference, measure
 
 if TYPE_CHECKING:
@@ -58,13 +59,15 @@ def make_cekf_published(problem: Problem, recipe: PublishedCekf, room: Room) -> 
     """The CEKF as published; never gated."""
     c = make_common(problem, np.inf, room)
     vital = vital_of(c)
+    rows = len(problem.sensors.rows)
+    riccati = make_riccati(problem.size, room)
     arrays = PublishedArrays(
         c,
-        make_riccati(problem.size, room),
+        riccati._replace(V=np.zeros((rows, problem.size))),
         trial=own(c.node),
         begin=Node(*(room.array(part) for part in c.node)),
         step=room.zeros(2),
-        silence=np.full(len(problem.sensors.rows), np.nan),
+        silence=np.full(rows, np.nan),
         share=problem.step_s if recipe.per_step else 1.0,
     )
     return Filter(
@@ -142,10 +145,7 @@ def euler_riccati(
 
 @inner
 def gains(sensors: SensorTable, values: Array, rows: Rows, node: Node, r: Riccati, share: float) -> None:
-    """Rows a of r.V = P Hᵀ Rc⁻¹ (Sanjurjo 2016, 3.71 corrected), zero where nothing was read.
-
-    Needs no more rows than the state has.
-    """
+    """Rows a of r.V (m, N) = P Hᵀ Rc⁻¹ (Sanjurjo 2016, 3.71 corrected), zero where nothing was read."""
     for a in range(len(values)):
         for i in range(len(node.P)):
             s = 0.0

@@ -11,7 +11,6 @@ from hodograph.multibody.model.tables import FRESH
 from hodograph.numerics.compiling import inner, merged
 from hodograph.numerics.dense import finite, tidy
 from hodograph.numerics.verdicts import INVALID
-from hodograph.observers.loop import NOTED
 from hodograph.observers.memory import Room
 from hodograph.observers.on_mechanism.plant import (
     BIAS,
@@ -20,6 +19,7 @@ from hodograph.observers.on_mechanism.plant import (
     Linear,
     Node,
     Plant,
+    Unknowns,
     linearise,
     linearise_kinematics,
     make_linear,
@@ -28,6 +28,7 @@ from hodograph.observers.on_mechanism.plant import (
     settle,
     write_state,
 )
+from hodograph.observers.tables import NOTED
 from hodograph.sensors.kernels import ACCELERATION, SensorTable, measure, measure_jacobians, rate
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 MOST_SPEED = 1e4
 """A velocity that was lost leaves at most so many times its variance at the start."""
+NO_NEWS = 1e100
+"""Variance of a reading that says nothing; gains would be 0 · ∞ with an infinite one."""
 FIXED_POINT_TOLERANCE = 1e-7
 """The trapezoidal rule ends when its coordinates change by less. An iteration contracts a hundred times or more, so
 what is left is below 1e-9. Iterating to the end moves a UKF on the four-bar by 1e-7 rad and costs a fifth more time."""
@@ -137,6 +140,15 @@ def needs_accelerations(sensors: SensorTable, first: int, end: int) -> bool:
 
 
 @inner
+def delayed(unknowns: Unknowns) -> bool:
+    """Whether the delay of a sensor is estimated, so that what it reads depends on how fast that changes."""
+    found = False
+    for k in range(len(unknowns.kind)):
+        found = found or unknowns.kind[k] == LATENCY
+    return found
+
+
+@inner
 def chain_rows(c: Common, node: Node, first: int, end: int, tau: float, t_s: float) -> None:
     """H (rows, [z, zd, θ]) of the sensor rows at the node, through R, −S Φ_q_dot R and the accelerations.
 
@@ -197,7 +209,7 @@ def disturb_row(c: Common, node: Node, i: int, rates: int, first_theta: int, tau
 @inner
 def variance(c: Common, i: int, given: float) -> float:
     """That of the reading where it says so, else that of the sensor."""
-    return given if given > 0.0 else c.sensors.var[i]
+    return min(given, NO_NEWS) if given > 0.0 else c.sensors.var[i]
 
 
 @inner

@@ -18,8 +18,9 @@ from hodograph.multibody.motion.dynamics_kernels import lagrange
 from hodograph.numerics.compiling import inner, merged, njit
 from hodograph.numerics.dense import finite, joseph_row, propagate, tidy
 from hodograph.numerics.verdicts import USED
+from hodograph.observers.counts import FAILED_STEPS
 from hodograph.observers.filter import Filter
-from hodograph.observers.loop import LOST, STEP, Core, Events, Output, loop
+from hodograph.observers.loop import loop
 from hodograph.observers.memory import Room
 from hodograph.observers.on_mechanism.common import (
     Common,
@@ -51,7 +52,6 @@ from hodograph.observers.on_mechanism.constrained import (
     violation,
     widen,
 )
-from hodograph.observers.on_mechanism.counts import FAILED_STEPS
 from hodograph.observers.on_mechanism.ekf import update_rows
 from hodograph.observers.on_mechanism.plant import (
     Linear,
@@ -63,6 +63,7 @@ from hodograph.observers.on_mechanism.plant import (
     process_noise,
     write_state,
 )
+from hodograph.observers.tables import LOST, STEP, Core, Events, Output
 from hodograph.sensors.kernels import ACCELERATION, difference, measure_jacobians
 
 if TYPE_CHECKING:
@@ -155,7 +156,7 @@ def predict_dependent(a: DependentArrays, t_s: float, h: float) -> bool:
     if not finish(plant, node, linear, P, a.c.rows, wide, t_s + h):
         node.counts[FAILED_STEPS] += 1.0
         return False
-    arrive(plant, node, t_s + h)
+    arrive(plant, node, t_s + h, h)
     return True
 
 

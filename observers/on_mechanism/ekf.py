@@ -23,8 +23,16 @@ from hodograph.multibody.motion.dynamics_kernels import (
 from hodograph.numerics.compiling import inner, merged, njit
 from hodograph.numerics.dense import finite, innovation_var, joseph_row, propagate, tidy
 from hodograph.numerics.verdicts import GATED, INVALID, USED
+from hodograph.observers.counts import (
+    FAILED_STEPS,
+    GATED_ROWS,
+    LAST_NIS,
+    LOG_LIKELIHOOD,
+    NIS_ROWS,
+    NIS_SUM,
+)
 from hodograph.observers.filter import Filter
-from hodograph.observers.loop import LOST, Core, Events, Output, loop
+from hodograph.observers.loop import loop
 from hodograph.observers.memory import Room
 from hodograph.observers.on_mechanism.common import (
     Common,
@@ -36,18 +44,12 @@ from hodograph.observers.on_mechanism.common import (
     variance,
     vital_of,
 )
-from hodograph.observers.on_mechanism.counts import (
-    FAILED_STEPS,
-    GATED_ROWS,
-    LAST_NIS,
-    LOG_LIKELIHOOD,
-    NIS_ROWS,
-    NIS_SUM,
-)
 from hodograph.observers.on_mechanism.plant import (
     CONSTANT,
     EXACT,
+    STRIDE,
     Node,
+    accelerate,
     arrive,
     carry_inputs,
     linearise,
@@ -57,8 +59,10 @@ from hodograph.observers.on_mechanism.plant import (
     settle,
     step,
     transition,
+    travel,
     write_state,
 )
+from hodograph.observers.tables import LOST, Core, Events, Output
 from hodograph.sensors.kernels import difference
 
 if TYPE_CHECKING:
@@ -136,7 +140,7 @@ def predict_ekf(a: EkfArrays, t_s: float, h: float) -> bool:
     if not step(plant, s.integrator, node, t_s, h, linear.change, c.rows.cost):
         node.counts[FAILED_STEPS] += 1.0
         return False
-    arrive(plant, node, t_s + h)
+    arrive(plant, node, t_s + h, h)
     return True
 
 
@@ -185,18 +189,19 @@ def apply_full(c: Common, t_s: float) -> bool:
     node, dx = c.node, c.rows.dx
     z, f = c.plant.work.independent, len(c.plant.work.independent)
     for k in range(f):
-        node.q[z[k]] += dx[k]
+        c.rows.g[k] = node.q[z[k]] + dx[k]
         node.qd[z[k]] += dx[f + k]
     for k in range(len(node.theta)):
         node.theta[k] += dx[2 * f + k]
-    return settle(c.plant, node, t_s)
+    return travel(c.plant, node.q, t_s, c.rows.g[:f]) and settle(c.plant, node, t_s)
 
 
 @merged
 def apply_tangent(c: Common, s: EkfSetting, t_s: float) -> bool:
     """q + R dz, velocity problem there; accelerations kept, or corrected by the estimated acceleration error.
 
-    Sanjurjo 2016, 3.119.
+    With disturbances they are made anew: the step takes the mean of old and new ones, and half the effect of a
+    disturbance that has just been found would be missing. (Sanjurjo 2016, 3.119)
     """
     tables, work, node, linear, dx = c.plant.tables, c.plant.work, c.node, c.linear, c.rows.dx
     z, n, f = work.independent, len(node.q), len(work.independent)
@@ -208,10 +213,18 @@ def apply_tangent(c: Common, s: EkfSetting, t_s: float) -> bool:
     else:
         for k in range(len(node.theta)):
             node.theta[k] += dx[2 * f + k]
+    far = False
     for k in range(f):
-        for i in range(n):
-            node.q[i] += linear.null[k, i] * dx[k]
+        far = far or abs(dx[k]) > STRIDE
+        c.rows.g[k] = node.q[z[k]] + dx[k]
         node.qd[z[k]] += dx[f + k]
+    if far:
+        if not travel(c.plant, node.q, t_s, c.rows.g[:f]):
+            return False
+    else:
+        for k in range(f):
+            for i in range(n):
+                node.q[i] += linear.null[k, i] * dx[k]
     choose_branches(tables.rows, node.q, work.branch)
     configure(tables, work, t_s, node.q)
     factor_kinematics(tables, work)
@@ -220,6 +233,8 @@ def apply_tangent(c: Common, s: EkfSetting, t_s: float) -> bool:
         for k in range(f):
             node.qdd[z[k]] += dx[2 * f + k]
         acceleration_problem(tables, work, node.q, node.qd, node.qdd)
+    elif len(node.theta) > 0:
+        accelerate(c.plant, node, t_s)
     return True
 
 

@@ -7,7 +7,9 @@ from functools import partial
 from math import inf
 from typing import Any
 
+from hodograph.core.display import counted, cut, listed
 from hodograph.core.frames import Array
+from hodograph.core.layout import StateLayout
 from hodograph.multibody.model.build import State
 from hodograph.multibody.model.tables import WHEEL_STATES
 from hodograph.observers.engine import Engine, Service, Stream, assemble, events_of_grid, make_output
@@ -19,8 +21,18 @@ from hodograph.observers.on_mechanism.dependent import make_dependent
 from hodograph.observers.on_mechanism.ekf import make_ekf
 from hodograph.observers.on_mechanism.plant import Node
 from hodograph.observers.on_mechanism.problem import Problem
-from hodograph.observers.on_mechanism.recipes import PROMISES, RECIPES, Dependent, Ekf, PublishedCekf, Recipe, Ukf
+from hodograph.observers.on_mechanism.recipes import (
+    PROMISES,
+    RECIPES,
+    Dependent,
+    Ekf,
+    PublishedCekf,
+    Recipe,
+    TransitionMatrix,
+    Ukf,
+)
 from hodograph.observers.on_mechanism.ukf import make_ukf
+from hodograph.observers.on_mechanism.uncertainty import Kind
 from hodograph.observers.online import OnlineObserver
 
 FIVE_SIGMA = 25.0
@@ -40,6 +52,11 @@ class Run:
     F: Array
     x_prior: Array
     P_prior: Array
+    layout: StateLayout
+
+    def __repr__(self) -> str:
+        lost = "" if self.done == len(self.x) else f", lost after {self.done}"
+        return f"Run({counted(len(self.x), 'step')} of {counted(self.x.shape[1], 'row')}{lost})"
 
 
 class MechanismEngine(Engine):
@@ -57,6 +74,11 @@ class MechanismEngine(Engine):
             problem.layout,
             *assemble(streams_of(problem), self.service, partial(filter_of, problem, recipe, gate)),
         )
+
+    def __repr__(self) -> str:
+        what, name = type(self.recipe).__name__, cut(self.problem.model.mechanism.name)
+        doubt = "" if self.valid else ", not valid"
+        return f"MechanismEngine({what} on {name}, at {self.t_s:.6g} s{doubt}: {listed(self.layout.names)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.problem, self.recipe, self.gate, self.service), self.kept()
@@ -90,17 +112,20 @@ class MechanismEngine(Engine):
         traced = for_smoother and self.filter.traced
         out = make_output(before + 1, steps, len(self.layout), traced=traced)
         self.process(events_of_grid(self.core.grid, before, readings), before + steps, out)
-        return Run(out.x, out.P, self.step - before, out.F, out.x_prior, out.P_prior)
+        return Run(out.x, out.P, self.step - before, out.F, out.x_prior, out.P_prior, self.layout)
 
 
 def streams_of(problem: Problem) -> dict[str, Stream]:
     """The sensors' streams by name, then one for every input of the model."""
     streams: dict[str, Stream] = {}
+    table = problem.sensors.table
     for sensor in problem.sensors.sensors:
         first, end = problem.sensors.first_row[sensor.name]
-        var = tuple(float(v) for v in problem.sensors.table.var[first:end])
+        var, period = (tuple(map(float, rows[first:end])) for rows in (table.var, table.period))
         joined = sensor.name in problem.joined
-        streams[sensor.name] = Stream(len(streams), first, end, sensor.quality.latency_s, joined, var=var)
+        streams[sensor.name] = Stream(
+            len(streams), first, end, sensor.quality.latency_s, joined, var=var, period=period
+        )  # fmt: skip
     rows = len(problem.sensors.rows)
     for i, name in enumerate(problem.model.inputs, start=1):
         streams[name] = Stream(len(streams), rows + i, rows + i + 1, longest=3)
@@ -110,6 +135,7 @@ def streams_of(problem: Problem) -> dict[str, Stream]:
 def filter_of(problem: Problem, recipe: Recipe, gate: float, room: Room) -> Filter:
     """The filter of a recipe, laid out in the room."""
     if isinstance(recipe, Ekf):
+        _require_coupling(problem, recipe)
         return make_ekf(problem, recipe, gate, room)
     if isinstance(recipe, Ukf):
         return make_ukf(problem, recipe, gate, room)
@@ -118,6 +144,13 @@ def filter_of(problem: Problem, recipe: Recipe, gate: float, room: Room) -> Filt
     if isinstance(recipe, Dependent):
         return make_dependent(problem, recipe, gate, room)
     return make_cekf(problem, gate, room)
+
+
+def _require_coupling(problem: Problem, recipe: Ekf) -> None:
+    """Raise for a disturbance that moves the mechanism under a filter whose F does not know of it."""
+    moving = [one.name for one in problem.uncertainty.disturbances if one.kind <= Kind.ENTRY]
+    if moving and recipe.transition is TransitionMatrix.CONSTANT:
+        raise ValueError(f"with a constant F {', '.join(moving)} would never be estimated; take an exact one")
 
 
 def engine(problem: Problem, name: str, *, gate: float = inf) -> MechanismEngine:

@@ -46,6 +46,8 @@ FORCE, BODY_FORCE, ENTRY, BIAS, SCALE, LATENCY = 0, 1, 2, 3, 4, 5
 TYRES, SPRINGS, COORDINATE_SPRINGS, ROAD = 0, 1, 2, 3
 """Tables whose entries can be disturbed."""
 TOLERANCE = 1e-13
+STRIDE, MOST_STRIDES = 0.5, 200.0
+"""A correction beyond this (rad or m) is gone in strides, lest a linkage snaps into its other assembly."""
 HELD_S = 0.1
 """An input goes on with its last rate so long after it was read, then it is held."""
 ORDER = 6  # of the series of F and Q: a triple integrator is exact from the fifth term on
@@ -111,6 +113,8 @@ class Linear(NamedTuple):
     change: Array  # (n,) expected of the accelerations over the next step
     spare_qdd: Array  # (n,)
     spare_multiplier: Array  # (rows,)
+    spare_force: Array  # (n,)
+    spare_change: Array  # (n,)
 
 
 def make_unknowns(problem: Problem) -> Unknowns:
@@ -145,6 +149,7 @@ def make_plant(problem: Problem, room: Room, fixed_point_tolerance: float) -> Pl
         clock=room.array(fresh.clock),
         branch=room.index(fresh.branch),
         control=room.array(fresh.control),
+        before=room.array(fresh.before),
         road=problem.road.table() if problem.road is not None else fresh.road,
     )
     if (unknowns.kind == ENTRY).any():  # the model is shared, so entries that change are ours
@@ -206,7 +211,7 @@ def make_linear(problem: Problem, room: Room, *, kept: bool = False) -> Linear:
         null=array(f, n), velocity=array(f, n), by_z=array(f, n), by_zd=array(f, n), by_theta=array(d, n),
         mass=np.zeros((f, f)), A=np.zeros((N, N)), F=np.zeros((N, N)), Q=room.zeros(N, N), T=np.zeros((N, N)),
         zeros=np.zeros(max(n, 2)), change=np.zeros(n), spare_qdd=np.zeros(n),
-        spare_multiplier=np.zeros(problem.model.rows),
+        spare_multiplier=np.zeros(problem.model.rows), spare_force=np.zeros(n), spare_change=np.zeros(n),
     )  # fmt: skip
 
 
@@ -238,6 +243,19 @@ def turn_column(plant: Plant, k: int, q: Array) -> None:
 
 
 @inner
+def turned(plant: Plant, k: int, q: Array, dq: Array, theta: float, out: Array) -> None:
+    """out = θ · the change of columns[k] of a BODY_FORCE along dq, its axis turning with the body."""
+    u = plant.unknowns
+    x, y, z = affine(u.axis, k, q, 1.0)
+    a, b, c = affine(u.axis, k, dq, 0.0)
+    square = x * x + y * y + z * z
+    along, share = (a * x + b * y + c * z) / square, theta / square**0.5
+    for i in range(len(q)):
+        out[i] = 0.0
+    add_gradient(u.place, k, share * (a - along * x), share * (b - along * y), share * (c - along * z), out)
+
+
+@inner
 def put_entry(plant: Plant, k: int, theta: float) -> None:
     """The entry of disturbance k is its nominal value plus θ."""
     entry, value = plant.unknowns.entry[k], plant.unknowns.nominal[k] + theta
@@ -257,6 +275,8 @@ def entry_effect(plant: Plant, node: Node, k: int, t_s: float, linear: Linear) -
     """linear.by_theta[k] = d qdd / dθ of a table's entry, by a central difference of the accelerations."""
     step = 1e-4 * max(abs(plant.unknowns.nominal[k]), 1e-2)
     n = len(node.q)
+    configure(plant.tables, plant.work, t_s, node.q)
+    factor_kinematics(plant.tables, plant.work)
     for side in range(2):
         put_entry(plant, k, node.theta[k] + (step if side == 0 else -step))
         matrix_r(
@@ -275,6 +295,26 @@ def rest(plant: Plant, node: Node, t_s: float) -> bool:
     if position_problem(plant.tables, plant.work, t_s, node.q, TOLERANCE, 60.0) < 0:
         return False
     velocity_problem(plant.tables, plant.work, node.qd)
+    return True
+
+
+@inner
+def travel(plant: Plant, q: Array, t_s: float, target: Array) -> bool:
+    """z moves to `target` (f,), in strides short enough that the dependent coordinates stay on their branch.
+
+    The last stride leaves it to the caller to put q on the constraints; as a rule it is the only one.
+    """
+    z, far = plant.work.independent, 0.0
+    for k in range(len(z)):
+        far = max(far, abs(target[k] - q[z[k]]))
+    for left in range(int(min(far / STRIDE, MOST_STRIDES)), 0, -1):
+        for k in range(len(z)):
+            q[z[k]] += (target[k] - q[z[k]]) / (left + 1.0)
+        choose_branches(plant.tables.rows, q, plant.work.branch)
+        if position_problem(plant.tables, plant.work, t_s, q, TOLERANCE, 60.0) < 0:
+            return False
+    for k in range(len(z)):
+        q[z[k]] = target[k]
     return True
 
 
@@ -387,6 +427,18 @@ def linearise_kinematics(plant: Plant, node: Node, t_s: float, linear: Linear) -
 
 
 @inner
+def answer(plant: Plant, force: Array, out: Array) -> None:
+    """out = the accelerations that a generalised force adds; needs the mass factor of the last linearisation."""
+    work = plant.work
+    for i in range(len(work.target)):
+        work.target[i] = 0.0
+        work.dtau[i] = 0.0
+    for i in range(len(out)):
+        out[i] = 0.0
+    saddle(plant.tables, work, force, work.target, out, work.dtau)
+
+
+@inner
 def linearise(plant: Plant, node: Node, t_s: float, linear: Linear) -> None:
     """All derivatives at the node, accelerations included, and A of d[z, zd, θ]/dt."""
     tables, work = plant.tables, plant.work
@@ -409,12 +461,13 @@ def linearise(plant: Plant, node: Node, t_s: float, linear: Linear) -> None:
             linear.null[k, i] = work.null[k, i]
     for k in range(d):
         if plant.unknowns.kind[k] <= BODY_FORCE:
-            for i in range(len(work.target)):
-                work.target[i] = 0.0
-                work.dtau[i] = 0.0
-            for i in range(n):
-                linear.by_theta[k, i] = 0.0
-            saddle(tables, work, plant.unknowns.columns[k], work.target, linear.by_theta[k], work.dtau)
+            answer(plant, plant.unknowns.columns[k], linear.by_theta[k])
+        if plant.unknowns.kind[k] == BODY_FORCE:
+            for j in range(f):
+                turned(plant, k, node.q, linear.null[j], node.theta[k], linear.spare_force)
+                answer(plant, linear.spare_force, linear.spare_change)
+                for i in range(n):
+                    linear.by_z[j, i] += linear.spare_change[i]
     A, z = linear.A, work.independent
     for i in range(len(A)):
         for j in range(len(A)):
@@ -523,9 +576,9 @@ def carry_inputs(plant: Plant, h: float) -> None:
 
 
 @inner
-def arrive(plant: Plant, node: Node, t_s: float) -> None:
-    """A step has ended at t: the wheels move on, and x is what the node says."""
-    commit(plant.tables, plant.work, t_s, node.q, node.qd)
+def arrive(plant: Plant, node: Node, t_s: float, h: float) -> None:
+    """A step of h has ended at t: the wheels move on, and x is what the node says."""
+    commit(plant.tables, plant.work, t_s, h, node.q, node.qd)
     write_state(plant, node, node.x)
 
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from hodograph.core.display import counted, cut, listed
 from hodograph.core.frames import Array
 from hodograph.core.layout import StateLayout
+from hodograph.multibody.forces.columns import TYRE_KIND
 from hodograph.multibody.forces.road import Road
 from hodograph.multibody.model.algebra import Place
 from hodograph.multibody.model.build import Model, State
 from hodograph.multibody.steps.stepper import Refresh, StepOptions
 from hodograph.numerics.compiling import NO_FORCE
+from hodograph.observers.on_mechanism.plant import ROAD, TYRES
 from hodograph.observers.on_mechanism.uncertainty import Disturbance, Kind, Uncertainty, state_layout
 from hodograph.sensors import SensorSet
 from hodograph.sensors.kernels import Forms
@@ -43,6 +47,11 @@ class Problem:
     joined: frozenset[str] = frozenset()
     force: Any = field(default=NO_FORCE, repr=False)
 
+    def __repr__(self) -> str:
+        name, more = cut(self.model.mechanism.name), len(self.uncertainty.disturbances)
+        unknowns = f", {counted(more, 'disturbance')}" if more else ""
+        return f"Problem({name}, steps of {self.step_s:g} s{unknowns}; reads {listed(self.sensors.first_row)})"
+
     def __post_init__(self) -> None:
         if not 1e-6 <= self.step_s <= 10.0:
             raise ValueError(f"step_s must lie in 1e-6 … 10 s, got {self.step_s}")
@@ -56,6 +65,16 @@ class Problem:
             raise ValueError(f"{', '.join(twice)}: both a sensor and an input of the model")
         for one in self.uncertainty.disturbances:
             self.rows_of(one)
+            self._require_entry(one)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Problem:
+        """Nothing in it ever changes."""
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The machine code of a user force cannot travel; its name does."""
+        parts = [getattr(self, one.name) for one in fields(self) if one.name != "force"]
+        return _problem_of, (*parts, _name_of(self.force))
 
     @property
     def layout(self) -> StateLayout:
@@ -80,6 +99,15 @@ class Problem:
         """Places or directions as the kernels walk them; here, since what a kernel's module imports is in its key."""
         return make_forms(places)
 
+    def _require_entry(self, one: Disturbance) -> None:
+        """Raise when a disturbance is of a tyre or of a part of the road that is not there."""
+        table, row, _ = one.entry
+        tyres = self.model.tables.rolling.tyre
+        if one.kind is Kind.ENTRY and table == TYRES and not (row < len(tyres) and tyres[row, TYRE_KIND] >= 0.0):
+            raise ValueError(f"{one.name}: {self.model.mechanism.name} has no tyre {row}")
+        if one.kind is Kind.ENTRY and table == ROAD and not (self.road is not None and row < len(self.road.features)):
+            raise ValueError(f"{one.name}: the problem's road has no feature {row}")
+
     def rows_of(self, one: Disturbance) -> tuple[int, int]:
         """The sensor rows, first and end, that a disturbance falsifies."""
         if one.kind not in (Kind.BIAS, Kind.SCALE, Kind.LATENCY):
@@ -94,3 +122,19 @@ class Problem:
             raise ValueError(f"{one.name}: {one.stream} has no channel {one.channel}, only {', '.join(channels)}")
         first = span[0] + channels.index(one.channel)
         return first, first + 1
+
+
+def _name_of(force: Any) -> tuple[str, str] | None:
+    """Module and name under which a user force is found again, None for no force."""
+    if force is NO_FORCE:
+        return None
+    module, name = force.__wrapped__.__module__, force.__name__
+    if getattr(import_module(module), name, None) is not force:
+        raise ValueError(f"a user force travels by its name: define {name} at the top of a module")
+    return module, name
+
+
+def _problem_of(*parts: Any) -> Problem:
+    named = parts[-1]
+    force = NO_FORCE if named is None else getattr(import_module(named[0]), named[1])
+    return Problem(*(*parts[:-1], force))

@@ -10,12 +10,14 @@ from hodograph.core.frames import Array
 from hodograph.numerics.compiling import inner, merged, njit
 from hodograph.numerics.dense import cholesky, finite, tidy
 from hodograph.numerics.verdicts import USED
+from hodograph.observers.counts import FAILED_STEPS
 from hodograph.observers.filter import Filter
-from hodograph.observers.loop import LOST, Core, Events, Output, loop
+from hodograph.observers.loop import loop
 from hodograph.observers.memory import Room
 from hodograph.observers.on_mechanism.common import (
     FIXED_POINT_TOLERANCE,
     Common,
+    delayed,
     make_common,
     needs_accelerations,
     renew_node,
@@ -24,7 +26,6 @@ from hodograph.observers.on_mechanism.common import (
     variance,
     vital_of,
 )
-from hodograph.observers.on_mechanism.counts import FAILED_STEPS
 from hodograph.observers.on_mechanism.plant import (
     INDEX3,
     TRAPEZOIDAL,
@@ -34,11 +35,13 @@ from hodograph.observers.on_mechanism.plant import (
     arrive,
     carry_inputs,
     linearise,
+    load_disturbances,
     own,
     process_noise,
     process_noise_exact,
     rest,
     step,
+    travel,
     write_state,
 )
 from hodograph.observers.on_mechanism.unscented import (
@@ -53,6 +56,7 @@ from hodograph.observers.on_mechanism.unscented import (
     mean_about_first,
     square_root,
 )
+from hodograph.observers.tables import LOST, Core, Events, Output
 from hodograph.sensors.kernels import difference
 
 if TYPE_CHECKING:
@@ -119,14 +123,9 @@ def make_ukf(problem: Problem, recipe: Ukf, gate: float, room: Room) -> Filter:
 @inner
 def place(plant: Plant, node: Node, probe: Node, x: Array, t_s: float) -> bool:
     """The probe at state x, put to rest on the constraints from the node's position."""
-    z, f = plant.work.independent, len(plant.work.independent)
     for i in range(len(node.q)):
         probe.q[i], probe.qd[i] = node.q[i], node.qd[i]
-    for k in range(f):
-        probe.q[z[k]], probe.qd[z[k]] = x[k], x[f + k]
-    for k in range(len(node.theta)):
-        probe.theta[k] = x[2 * f + k]
-    return rest(plant, probe, t_s)
+    return put_mean(plant, probe, x, t_s)
 
 
 @merged
@@ -138,10 +137,12 @@ def keep(probe: Node, swarm: Swarm, i: int) -> None:
 
 @inner
 def put_mean(plant: Plant, node: Node, x: Array, t_s: float) -> bool:
-    """The node at state x, at rest on the constraints; its accelerations are left alone."""
+    """The node moved to state x, at rest on the constraints; its accelerations are left alone."""
     z, f = plant.work.independent, len(plant.work.independent)
+    if not travel(plant, node.q, t_s, x[:f]):
+        return False
     for k in range(f):
-        node.q[z[k]], node.qd[z[k]] = x[k], x[f + k]
+        node.qd[z[k]] = x[f + k]
     for k in range(len(node.theta)):
         node.theta[k] = x[2 * f + k]
     return rest(plant, node, t_s)
@@ -214,7 +215,8 @@ def predict_ukf(a: UkfArrays, t_s: float, h: float) -> bool:
     for j in range(len(node.q)):
         node.q[j], node.qd[j], node.qdd[j] = swarm.q[0, j], swarm.qd[0, j], swarm.qdd[0, j]
     ok = put_mean(plant, node, p.x, t_s + h)
-    arrive(plant, node, t_s + h)
+    load_disturbances(plant, node)
+    arrive(plant, node, t_s + h, h)
     return ok
 
 
@@ -237,7 +239,7 @@ def correct_ukf(a: UkfArrays, first: int, values: Array, var: Array, tau: float,
     plant, node, rows, n, m = c.plant, c.node, c.rows, len(c.node.P), len(values)
     if first >= len(c.sensors.kind):
         return take_input(plant, first - len(c.sensors.kind), values, tau)
-    accelerations = needs_accelerations(c.sensors, first, first + m)
+    accelerations = needs_accelerations(c.sensors, first, first + m) or delayed(plant.unknowns)
     write_state(plant, node, p.x)
     if s.reuse == 0:
         if s.square_root == 0 and not tidy(node.P, node.L, node.counts):

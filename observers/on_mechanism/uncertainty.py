@@ -8,11 +8,12 @@ from enum import IntEnum
 
 import numpy as np
 
+from hodograph.core.display import cut, short_repr
 from hodograph.core.errors import MechanismError
 from hodograph.core.frames import Array
 from hodograph.core.layout import StateLayout
 from hodograph.multibody.forces.columns import ROAD_HEIGHT, TYRE_FRICTION
-from hodograph.multibody.forces.loads import CoordinateSpring
+from hodograph.multibody.forces.loads import AntiRoll, CoordinateSpring, SpringDamper
 from hodograph.multibody.model.algebra import Affine, Place
 from hodograph.multibody.model.build import Model, build
 from hodograph.observers.on_mechanism import plant as kernels
@@ -53,25 +54,37 @@ class Disturbance:
     stream: str = ""
     channel: str | None = None
 
+    def __repr__(self) -> str:
+        back = "" if self.time_constant_s is None else f", returns in {self.time_constant_s:g} s"
+        return f"Disturbance({cut(self.name)}, {self.kind.name}: std {self.std:g}, density {self.density:g}{back})"
+
 
 def body_force(model: Model, at: str, body: str, axis: tuple[float, ...], *, density: float, std: float) -> Disturbance:
-    """An unknown force (N) at a place, along an axis carried by a body (axes as of `sensors.Accelerometer`)."""
+    """An unknown force (N) at a place, along an axis carried by a body (axes as of `sensors.Accelerometer`).
+
+    Its name tells the axis where that is one of the body's own: force_chassis_O_y_n.
+    """
     place, along = (
         model.coordinates.place(at, "body_force"),
         body_direction(model.coordinates, body, axis, "body_force"),
     )
-    return Disturbance(f"force_{body}_{at}_n", (), density, std, kind=Kind.BODY_FORCE, place=place, axis=along)
+    own = [name for name, part in zip("xyz", axis, strict=False) if part != 0.0]
+    where = f"{body}_{at}_{own[0]}" if len(own) == 1 else f"{body}_{at}"
+    return Disturbance(f"force_{where}_n", (), density, std, kind=Kind.BODY_FORCE, place=place, axis=along)
 
 
 def sensor_bias(stream: str, channel: str | None = None, *, density: float, std: float) -> Disturbance:
     """An unknown offset of a sensor's channel (of all its channels alike when None), in its unit."""
-    name = f"bias_{stream}" if channel is None else f"bias_{stream}_{channel}"
-    return Disturbance(name, (), density, std, kind=Kind.BIAS, stream=stream, channel=channel)
+    return Disturbance(_of("bias", stream, channel), (), density, std, kind=Kind.BIAS, stream=stream, channel=channel)
 
 
 def sensor_scale(stream: str, channel: str | None = None, *, density: float, std: float) -> Disturbance:
     """An unknown factor 1 + θ on what a sensor reads."""
-    return Disturbance(f"scale_{stream}", (), density, std, kind=Kind.SCALE, stream=stream, channel=channel)
+    return Disturbance(_of("scale", stream, channel), (), density, std, kind=Kind.SCALE, stream=stream, channel=channel)
+
+
+def _of(what: str, stream: str, channel: str | None) -> str:
+    return f"{what}_{stream}" if channel is None else f"{what}_{stream}_{channel}"
 
 
 def sensor_latency(stream: str, *, density: float, std_s: float) -> Disturbance:
@@ -85,11 +98,20 @@ def tyre_friction(wheel: int, *, density: float, std: float) -> Disturbance:
 
 
 def spring_stiffness(model: Model, name: str, *, density: float, std: float) -> Disturbance:
-    """An unknown error of the stiffness (N/m, N m/rad) of a named spring on a coordinate."""
-    springs = [key for key, force in model.mechanism.forces.items() if isinstance(force, CoordinateSpring)]
+    """An unknown error of the stiffness (N/m, N m/rad) of a named spring, on a coordinate or between places."""
+    forces = model.mechanism.forces
+    springs = {key: force for key, force in forces.items() if isinstance(force, CoordinateSpring | SpringDamper)}
     if name not in springs:
-        raise MechanismError(f"no coordinate spring {name}; there are {', '.join(springs) or 'none'}")
-    return _entry(f"stiffness_{name}", (kernels.COORDINATE_SPRINGS, springs.index(name), 0), density, std)
+        raise MechanismError(f"no spring {name}; there are {', '.join(springs) or 'none'}")
+    if springs[name].stiffness_curve:
+        raise MechanismError(f"{name} has a curve in place of a stiffness")
+    before = list(forces.values())[: list(forces).index(name)]
+    if isinstance(springs[name], CoordinateSpring):
+        table, row = kernels.COORDINATE_SPRINGS, sum(isinstance(force, CoordinateSpring) for force in before)
+    else:  # a bar is two of them
+        table = kernels.SPRINGS
+        row = sum(isinstance(force, SpringDamper) + 2 * isinstance(force, AntiRoll) for force in before)
+    return _entry(f"stiffness_{name}", (table, row, 0), density, std)
 
 
 def road_height(feature: int = 0, *, density: float, std_m: float) -> Disturbance:
@@ -174,11 +196,19 @@ class Uncertainty:
         std = [self.std_z] * f + [self.std_zd] * f + [d.std for d in self.disturbances]
         return np.diag(np.array(std) ** 2)
 
+    __repr__ = short_repr
+
 
 def state_layout(model: Model, disturbances: Sequence[Disturbance] = ()) -> StateLayout:
-    """Names of [z, zd, θ], e.g. theta_rad, theta_dot_radps."""
+    """Names of [z, zd, θ], e.g. theta_rad, theta_dot_radps.
+
+    An angle lives on a circle, unless a spring on it counts the turns.
+    """
     z = [model.names[i] for i in model.independent]
+    springs = [f for f in model.mechanism.forces.values() if isinstance(f, CoordinateSpring)]
+    wound = {f.coordinate for f in springs if f.stiffness or f.stiffness_curve}
     units = ["m" if "." in name or name in model.mechanism.distances else "rad" for name in z]
     names = [f"{name}_{unit}" for name, unit in zip(z, units, strict=True)]
     rates = [f"{name}_dot_{unit}ps" for name, unit in zip(z, units, strict=True)]
-    return StateLayout((*names, *rates, *(d.name for d in disturbances)))
+    turns = frozenset(f"{n}_rad" for n, unit in zip(z, units, strict=True) if unit == "rad" and n not in wound)
+    return StateLayout((*names, *rates, *(d.name for d in disturbances)), turns)

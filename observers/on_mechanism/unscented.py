@@ -14,7 +14,7 @@ import numpy as np
 from hodograph.core.frames import Array
 from hodograph.numerics.compiling import inner
 from hodograph.numerics.verdicts import GATED, INVALID, USED
-from hodograph.observers.on_mechanism.counts import GATED_ROWS, LAST_NIS, LOG_LIKELIHOOD, NIS_ROWS, NIS_SUM
+from hodograph.observers.counts import GATED_ROWS, LAST_NIS, LOG_LIKELIHOOD, NIS_ROWS, NIS_SUM
 
 TWO_PI_LOG = 1.8378770664093453
 

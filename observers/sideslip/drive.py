@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodograph.core import Array, DataError
-from hodograph.core.display import spanned
+from hodograph.core.display import short_repr, spanned
 from hodograph.observers.events import StreamColumns, events_of_columns
-from hodograph.observers.loop import Events
 from hodograph.observers.sideslip.channels import CHANNELS, V_MIN_MPS, V_X
 from hodograph.observers.sideslip.sources import Sources
+from hodograph.observers.tables import Events
 
 SHORTEST_STEP_NS, LONGEST_STEP_NS = 2_000_000, 20_000_000
 A_DATE_S = 1e8
@@ -27,6 +27,8 @@ class Heard:
 
     t_ns: NDArray[np.int64]
     values: Array
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -17,10 +17,10 @@ from hodograph.core.units import GRAVITY_MPS2
 from hodograph.numerics.compiling import inner, merged, njit
 from hodograph.numerics.dense import finite, innovation_var, joseph_row, propagate, tidy
 from hodograph.numerics.verdicts import GATED, INVALID, USED
+from hodograph.observers.counts import GATED_ROWS, LAST_NIS, LOG_LIKELIHOOD, NIS_ROWS, NIS_SUM
 from hodograph.observers.filter import Filter
-from hodograph.observers.loop import LOST, NOTED, Core, Events, Output, loop
+from hodograph.observers.loop import loop
 from hodograph.observers.memory import Room, size_of
-from hodograph.observers.on_mechanism.counts import GATED_ROWS, LAST_NIS, LOG_LIKELIHOOD, NIS_ROWS, NIS_SUM
 from hodograph.observers.sideslip.channels import ACC_X, ACC_Y, BETA, GYRO_Z, STALE_S, STEER, V_X
 from hodograph.observers.sideslip.parameters import (
     ACC_0,
@@ -49,6 +49,7 @@ from hodograph.observers.sideslip.single_track import (
     predict_state,
     start_state,
 )
+from hodograph.observers.tables import LOST, NOTED, Core, Events, Output
 
 if TYPE_CHECKING:
     from hodograph.observers.sideslip.parameters import SideslipParameters

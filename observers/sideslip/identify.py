@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from hodograph.core import Array
+from hodograph.core.display import short_repr
 from hodograph.observers.sideslip.channels import V_MIN_MPS, V_X
 from hodograph.observers.sideslip.drive import SideslipDrive
 from hodograph.observers.sideslip.observer import SideslipRun, engine_for, run_drive
@@ -58,6 +59,8 @@ class Identified:
     limits: Mapping[str, tuple[float, float]]
     minus_log_likelihood: float
     evaluations: int
+
+    __repr__ = short_repr
 
 
 def identify(

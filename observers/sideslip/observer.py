@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodograph.core import Array, StateLayout, Verdict
+from hodograph.observers.counts import LOG_LIKELIHOOD, NIS_ROWS
 from hodograph.observers.engine import Engine, Service, Stream, assemble
 from hodograph.observers.events import Nodes, nodes_of, run_events
 from hodograph.observers.filter import Filter
-from hodograph.observers.loop import COASTING, Core
 from hodograph.observers.memory import Room
-from hodograph.observers.on_mechanism.counts import LOG_LIKELIHOOD, NIS_ROWS
 from hodograph.observers.online import Clock, OnlineObserver
+from hodograph.observers.series import series_html, series_line
 from hodograph.observers.sideslip.drive import SideslipDrive
 from hodograph.observers.sideslip.filter import (
     MOST_SURPRISE,
@@ -30,15 +30,21 @@ from hodograph.observers.sideslip.filter import (
 )
 from hodograph.observers.sideslip.parameters import LAYOUT, FilterPart, SideslipParameters
 from hodograph.observers.sideslip.sources import Sources
+from hodograph.observers.tables import COASTING, Core
 
 STEP_S, HORIZON_S = 0.01, 0.3
+MOST_SURPRISING = 20.0
+"""An average ν²/S that no car has: of readings that the gate refuses it is 25."""
 
 
-def serving(step_s: float, t0_ns: int = 0, horizon_s: float = 0.0) -> Service:
-    """How a sideslip observer runs: it says by itself when it has settled."""
+def serving(step_s: float, t0_ns: int = 0, horizon_s: float = 0.0, nis_limit: float = inf) -> Service:
+    """How a sideslip observer runs: it says by itself when it has settled.
+
+    `nis_limit` bounds what is usual over seconds; for an instant, and for one sensor, twice as much is.
+    """
     if not 1e-4 <= step_s <= 0.02:
         raise ValueError(f"step_s must lie in 1e-4 … 0.02 s for sideslip, got {step_s}")
-    return Service(step_s, t0_ns=t0_ns, horizon_s=horizon_s, settle_s=0.0, surprise=inf)
+    return Service(step_s, t0_ns=t0_ns, horizon_s=horizon_s, settle_s=0.0, surprise=min(MOST_SURPRISING, nis_limit))
 
 
 def assemble_waiting(
@@ -102,7 +108,9 @@ def sideslip_observer(
     Until speed, ay and yaw rate have been heard, the estimate is not valid.
     """
     part = FilterPart(part) if isinstance(part, SideslipParameters) else part
-    return OnlineObserver(SideslipEngine(part, sources, serving(step_s, t_ns, horizon_s)), clocks=clocks or {})
+    return OnlineObserver(
+        SideslipEngine(part, sources, serving(step_s, t_ns, horizon_s, part.nis_limit)), clocks=clocks or {}
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,6 +126,13 @@ class SideslipRun:
     std: Array
     valid: NDArray[np.bool_]
     verdicts: Mapping[Verdict, int]
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{count} {verdict}" for verdict, count in self.verdicts.items()) or "no readings"
+        return f"SideslipRun({series_line(self.t_ns, self.layout.names, self.valid)}; {counts})"
+
+    def _repr_html_(self) -> str:
+        return series_html(repr(self), self.layout.names, self.x, self.std)
 
     def __getitem__(self, name: str) -> Array:
         """The row `name` over time, (n,)."""
@@ -142,12 +157,12 @@ def run_drive(engine: Engine, drive: SideslipDrive) -> SideslipRun:
 def engine_for(part: FilterPart | SideslipParameters, drive: SideslipDrive) -> SideslipEngine:
     """An engine on the streams and the raster of a drive."""
     part = FilterPart(part) if isinstance(part, SideslipParameters) else part
-    return SideslipEngine(part, drive.sources, serving_drive(drive))
+    return SideslipEngine(part, drive.sources, serving_drive(drive, part.nis_limit))
 
 
-def serving_drive(drive: SideslipDrive) -> Service:
+def serving_drive(drive: SideslipDrive, nis_limit: float) -> Service:
     """Nodes on the raster of a drive."""
-    return serving(drive.step_ns / 1e9, int(drive.t_ns[0]))
+    return serving(drive.step_ns / 1e9, int(drive.t_ns[0]), nis_limit=nis_limit)
 
 
 def warm_up() -> None:

@@ -9,6 +9,7 @@ from dataclasses import astuple, dataclass, field, fields
 import numpy as np
 
 from hodograph.core import StateLayout
+from hodograph.core.display import short_repr
 
 LAYOUT = StateLayout(
     (
@@ -75,6 +76,8 @@ class SideslipParameters:
         """The same for the kernels."""
         return Numbers(*astuple(self))
 
+    __repr__ = short_repr
+
 
 NAMES: tuple[str, ...] = tuple(f.name for f in fields(SideslipParameters))
 Numbers = namedtuple("Numbers", NAMES)  # type: ignore[misc]
@@ -107,3 +110,5 @@ class FilterPart:
             value = getattr(self, name)
             if not least <= value < 1e9:
                 raise ValueError(f"sideslip filter: {name} is {value}, want at least {least:g}")
+
+    __repr__ = short_repr

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from hodograph.core import Array, DataError, Frame, StreamSchema
+from hodograph.core.display import short_repr
 from hodograph.observers.engine import Stream
 from hodograph.observers.sideslip.channels import (
     ACC_X,
@@ -111,6 +112,8 @@ class Sources:
             turned = self.mounts[stream].rpy_deg
             raise DataError(f"{stream}: mounted at {turned} deg it needs {', '.join(missing)}, too")
         return parts
+
+    __repr__ = short_repr
 
 
 def names_of(row: int) -> tuple[str, ...]:

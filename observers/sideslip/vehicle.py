@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hodograph.core.display import short_repr
 from hodograph.core.units import GRAVITY_MPS2
 from hodograph.observers.sideslip.parameters import SideslipParameters
 from hodograph.vehicles.file import MULTIBODY_CAR, SIDESLIP_FILTER, VehicleFile, vehicle_from_text
@@ -19,6 +20,8 @@ class SideslipVehicle:
 
     name: str
     prior: SideslipParameters
+
+    __repr__ = short_repr
 
 
 def sideslip_vehicle(file: VehicleFile) -> SideslipVehicle:

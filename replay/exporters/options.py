@@ -11,6 +11,7 @@ from pathlib import Path
 from hodograph.acquisition.log import LogReader
 from hodograph.acquisition.log.estimate_names import ESTIMATES_FOLDER
 from hodograph.core import Channel, HodographError, unit_named
+from hodograph.core.display import short_repr
 
 # SI unit: (display unit, what replaces the suffix of the name)
 DISPLAY_UNITS = {
@@ -62,6 +63,8 @@ class ExportOptions:
         if self.t_min_s is not None and self.t_max_s is not None and self.t_min_s > self.t_max_s:
             raise ValueError(f"t_min_s is {self.t_min_s}, later than t_max_s, which is {self.t_max_s}")
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -99,6 +102,8 @@ class Part:
     dtype: str = "float64"
     sensor_time: bool = False
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class Selection:
@@ -110,6 +115,8 @@ class Selection:
     t_max_ns: int | None
     rows: int
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class ExportedFile:
@@ -119,12 +126,16 @@ class ExportedFile:
     rows: int
     streams: tuple[str, ...]
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True)
 class Exported:
     """Everything an export wrote."""
 
     files: tuple[ExportedFile, ...]
+
+    __repr__ = short_repr
 
 
 def select(log: LogReader, options: ExportOptions) -> Selection:

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hodograph.acquisition.log import LogReader
+from hodograph.core.display import short_repr
 from hodograph.replay.exporters.options import (
     LOG_TIME,
     SENSOR_TIME,
@@ -42,6 +43,8 @@ class ExportTable:
     schema: pa.Schema
     batches: Callable[[], Iterator[pa.RecordBatch]]
     description: str = ""
+
+    __repr__ = short_repr
 
 
 def export_tables(log: LogReader, options: ExportOptions, *, together: bool = False) -> tuple[list[ExportTable], int]:
