@@ -164,7 +164,7 @@ def step() -> Sheet:
     s = Sheet(160.0, 96.0)
     for x, title, where in (
         (16, "the shell, plain Python", "online.py, engine.py"),
-        (49, "the loop, one compiled call", "loop.py"),
+        (49, "the loop, one compiled call", "loop.py, doubt.py"),
         (79, "the filter", "on_mechanism/ekf.py"),
         (108, "the plant", "on_mechanism/plant.py, common.py"),
         (143, "kernels", "multibody, sensors, numerics"),
