@@ -30,10 +30,10 @@ KEPT_STATES = 8
 """Of one module; older ones go, when they are a day old."""
 KEPT_DAYS = 30
 _DAY_S = 86400.0
-UNREADABLE = (EOFError, pickle.UnpicklingError, AttributeError, ImportError)
-"""Cut short by a pulled plug, or written by a process under which the sources were edited: to be compiled anew."""
 _NO_CODE = frozenset({f"{PACKAGE}.numerics.cache"})
 """Imported by kernels, yet nothing of it gets into them."""
+_UNREADABLE = (EOFError, pickle.UnpicklingError, AttributeError, ImportError)
+"""What an index raises that was cut short by a pulled plug, or that names a class which is no longer where it was."""
 _SETTINGS = ("SLP_VECTORIZE", "LOOP_VECTORIZE", "OPT", "BOUNDSCHECK", "DEBUGINFO", "CPU_NAME", "CPU_FEATURES")
 
 
@@ -234,13 +234,13 @@ def _cache_class() -> Any:
         def load(self, key: Any) -> Any:
             try:
                 return super().load(key)
-            except UNREADABLE:
+            except _UNREADABLE:
                 return None
 
         def _load_index(self) -> dict[Any, str]:
             try:
                 return dict(super()._load_index())
-            except UNREADABLE:
+            except _UNREADABLE:
                 return {}
 
     class ModuleCache(caching.FunctionCache):  # type: ignore[misc]
