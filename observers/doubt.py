@@ -15,6 +15,7 @@ from hodograph.observers.counts import GATED_ROWS, LAST_NIS, NIS_ROWS, NIS_SUM, 
 from hodograph.observers.tables import (
     ACCUSED,
     ACCUSER,
+    BEGUN,
     BROKEN,
     COASTING,
     DOUBT,
@@ -49,7 +50,9 @@ LEAST_MORE, MOST_MORE = 4.0, 100.0
 """… within these bounds."""
 SANE = 1e150
 MOST = 400.0
-"""So many times the variance of the start P is widened to at most, and is kept when a filter begins anew."""
+"""So many times the variance of the start P is widened to at most …"""
+KEPT = 1e4
+"""… and so many times at most is kept of what P was when a filter begins anew."""
 MOST_LEVELS = 6.0
 
 
@@ -86,7 +89,8 @@ def widen(core: Core, stream: int, k: int) -> None:
             core.P[i, j] *= more
         core.P[i, i] += min(r[FACTOR], most) * core.start_var[i]
     core.book[ACCUSER], core.book[ACCUSED] = stream + 1, k
-    give_floor(core, stream, k)
+    if r[LEVEL] == 1.0:
+        give_floor(core, stream, k)
     core.book[DOUBT] = k + core.limits.doubt
     core.book[BROKEN] = k
 
@@ -112,7 +116,7 @@ def begin_anew(core: Core, k: int) -> None:
     """The state before what failed, with the uncertainty of the start on top; where even it is no state, the start."""
     copied(core.before, core.memory)
     for i in range(len(core.P)):
-        most = MOST * core.start_var[i]
+        most = KEPT * core.start_var[i]
         more = core.P[i, i] if 0.0 < core.P[i, i] < most else (most if core.P[i, i] >= most else 0.0)
         for j in range(len(core.P)):
             core.P[i, j] = 0.0
@@ -121,8 +125,8 @@ def begin_anew(core: Core, k: int) -> None:
         from_start(core)
     for stream in range(len(core.refusals)):
         r = core.refusals[stream]
-        r[RUN], r[LEVEL], r[FACTOR] = 0.0, 1.0, 1.0  # nothing is believed: whoever is refused now has P widened soon
-    core.book[STEP] = k
+        r[RUN], r[LEVEL] = 0.0, 0.0
+    core.book[STEP] = core.book[BEGUN] = k
     core.book[DOUBT] = k + core.limits.doubt
     core.book[BROKEN] = k
     core.counts[RESETS] += 1.0
@@ -177,11 +181,11 @@ def accuser_lied(core: Core, stream: int, k: int) -> bool:
 
 
 @njit
-def used_meanwhile(core: Core, stream: int) -> bool:
-    """Whether others were used since this stream is refused."""
-    found = False
+def used_meanwhile(core: Core, stream: int, k: int) -> bool:
+    """Whether others were used lately and since this stream was."""
+    found, lately = False, k - 2 * AMONG_OTHERS * core.limits.refused_steps
     for other in range(len(core.refusals)):
-        found = found or (other != stream and core.refusals[other, HEARD] >= core.refusals[stream, FIRST])
+        found = found or (other != stream and core.refusals[other, HEARD] >= max(core.refusals[stream, SINCE], lately))
     return found
 
 
@@ -191,32 +195,28 @@ def refused(core: Core, stream: int, k: int) -> int:
 
     Where other streams are used meanwhile it is more likely that this one is wrong, so more patience is due. Where what
     it said, once it was believed, turned those against the state that had been well with it, it was wrong. And where
-    even a P that allows for anything did not help, it is wrong, for the time being.
+    even a P that allows for anything within reason did not help while it had the floor, it is wrong for the time being.
     """
     r, limits, book = core.refusals[stream], core.limits, core.book
     if r[RUN] == 0.0:
         r[FIRST] = k
     r[RUN] += 1.0
     r[SINCE] = min(r[SINCE], k)
+    long = AMONG_OTHERS * limits.refused_steps
     if accuser_lied(core, stream, k):
-        book[SUSPECT], book[SUSPECT_UNTIL] = book[ACCUSER], k + AMONG_OTHERS * limits.refused_steps
-        book[ACCUSER] = 0.0
+        book[SUSPECT], book[SUSPECT_UNTIL], book[ACCUSER] = book[ACCUSER], k + long, 0.0
         return ANEW
-    others = used_meanwhile(core, stream)
-    patience = (AMONG_OTHERS if others else 1) * limits.refused_steps
-    enough = r[RUN] >= limits.refused_rows
-    if r[LEVEL] == 0.0:
-        enough = enough and k - r[FIRST] >= patience
-    elif book[FLOOR] == stream + 1:
-        enough = True
-    if not enough:
-        return 0
-    if r[LEVEL] >= HIGHEST:
+    others = used_meanwhile(core, stream, k)
+    if r[LEVEL] > 0.0 and (book[FLOOR] != stream + 1 or k > book[FLOOR_UNTIL] or r[LEVEL] >= HIGHEST):
         r[RUN] = r[LEVEL] = 0.0
+        if book[FLOOR] == stream + 1:
+            book[FLOOR] = 0.0
         return 0 if others else ANEW
+    patience = long if others and k - book[BEGUN] > long else limits.refused_steps
+    if r[LEVEL] == 0.0 and (r[RUN] < limits.refused_rows or k - r[FIRST] < patience):
+        return 0
     nis = core.counts[LAST_NIS]
     r[MORE] = min(nis / EXPECTED, MOST_MORE) if nis > LEAST_MORE * EXPECTED else LEAST_MORE
     r[FACTOR] = r[MORE] * r[FACTOR] if r[LEVEL] > 0.0 else 1.0
     r[LEVEL] += 1.0
-    r[RUN] = 0.0
     return WIDEN

@@ -18,6 +18,7 @@ from hodograph.observers.filter import Filter
 from hodograph.observers.loop import loop
 from hodograph.observers.memory import Room
 from hodograph.observers.tables import (
+    BEGUN,
     BOOK,
     BROKEN,
     COASTING,
@@ -251,6 +252,7 @@ def assemble(
     room = Room()
     book, refusals = room.zeros(BOOK), room.zeros(len(streams), REFUSALS)
     refusals[:, HEARD], refusals[:, SINCE] = -np.inf, np.inf
+    book[BEGUN] = -np.inf
     begin = room.used
     made = make(room)
     memory = room.memory

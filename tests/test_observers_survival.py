@@ -146,9 +146,9 @@ def test_a_gap_of_half_a_minute_does_not_end_in_starts_anew(name: str) -> None:
     made = trial.make()
     assert isinstance(made, OnlineObserver)
     for reading in trial.readings:
-        if not 3.0 < reading.t_ns * 1e-9 < 12.0:
+        if reading.t_ns < 3_000_000_000:
             made.correct(reading)
-    made.predict_to(50_000_000_000)
+    made.predict_to(32_000_000_000)
     assert isinstance(made.engine, MechanismEngine)
     assert made.engine.node.counts[1] <= 1.0
     assert np.isfinite(made.estimate.P).all()
