@@ -101,32 +101,28 @@ def rooms() -> Sheet:
     """The folders, and what flows between them."""
     s = Sheet(146.0, 92.0)
     s.box(Box(28, 84, 96, 6), "cli", "the command line: every command calls into the rooms below")
+    s.box(Box(31, 3.5, 48, 5.5), "numerics", "compiling and keeping machine code, dense algebra", GROUND)
+    s.box(Box(81, 3.5, 45, 5.5), "core", "Reading, Estimate, units, frames, errors", GROUND)
+    legend = ["blue: plain Python", "orange: with machine code", "dashed: outside of the package"]
+    s.say(78.5, 1.2, "     ".join([*legend, "imports only point down"]), colour=SOFT)
+    _draw_logs(s)
+    _draw_models(s)
+    s.arrow((105, 67), (105, 39), "events:\ntime, stream,\nvalues, variances", (103.8, 53), "right")
+    s.arrow((108, 39), (108, 67), "nodes:\nx, P, valid", (109.2, 61.5), "left")
+    s.arrow((122, 67), (122, 56), "drives, models", (123.2, 61.5), "left")
+    return s
+
+
+def _draw_logs(s: Sheet) -> None:
     twin = s.box(Box(2, 69, 20, 9), "twin", "a simulated drive,\nplayed into real ports")
     ports = s.box(Box(2, 53, 20, 10), "serial ports", "IMU, GNSS, wheels,\nsteering, pressure", OUTSIDE)
     files = s.box(Box(2, 41, 20, 7), "files of others", "NMEA, tables", OUTSIDE)
-    vehicle_files = s.box(Box(2, 13, 20, 7), "vehicle files", "TOML", OUTSIDE)
-    acquisition = s.box(
-        Box(31, 42, 28, 14), "acquisition", "decoders, importers,\nclocks, geodesy,\nhow a log is laid down"
-    )
+    text = "decoders, importers,\nclocks, geodesy,\nhow a log is laid down"
+    acquisition = s.box(Box(31, 42, 28, 14), "acquisition", text)
     onboard = s.box(Box(31, 69, 28, 9), "onboard", "the live run:\nthe recorder")
     log = s.box(Box(70, 67, 20, 11), "the log", "raw bytes,\nstreams,\nestimates", OUTSIDE)
     replay = s.box(Box(102, 67, 24, 11), "replay", "finished logs: runs of\nsideslip models, scores,\nexports")
     out = s.box(Box(133, 67, 11, 11), "out", "MF4, CSV,\nParquet,\npictures", OUTSIDE)
-    s.box(Box(113, 48, 27, 8), "ann", "networks and the hybrid,\nas engines of the loop", COMPILED)
-    sensors = s.box(Box(31, 27, 28, 9), "sensors", "what a sensor reads: h, its\nJacobians, noise, mounts", COMPILED)
-    text = (
-        "one loop, its engine and online shell; smoothers, checks\n"
-        "on_mechanism: EKF, UKF, CEKF, SCKF, DIEKFpm\n"
-        "sideslip: a filter on a single-track car"
-    )
-    observers = s.box(Box(70, 27, 56, 12), "observers", text, COMPILED)
-    vehicles = s.box(Box(31, 12, 28, 9), "vehicles", "the schema of vehicle files,\nwhat each use needs")
-    text = "model: a mechanism as tables · forces · motion\nsteps · car"
-    multibody = s.box(Box(70, 12, 56, 9), "multibody", text, COMPILED)
-    bench = s.box(Box(133, 18, 11, 15), "bench", "speed,\npeers,\nlinkages")
-    s.box(Box(31, 3.5, 48, 5.5), "numerics", "compiling and keeping machine code, dense algebra", GROUND)
-    s.box(Box(81, 3.5, 45, 5.5), "core", "Reading, Estimate, units, frames, errors", GROUND)
-
     s.arrow(twin.at("bottom"), ports.at("top"), "bytes", (13, 66), "left")
     s.arrow(ports.at("right", 0.2), (31, 55), "bytes", (26.5, 56.6))
     s.arrow(files.at("right"), (31, 44.5), "rows", (26.5, 46))
@@ -136,25 +132,31 @@ def rooms() -> Sheet:
     s.arrow(log.at("right", 0.75), replay.at("left", 0.75), "streams", (96, 76.8))
     s.arrow(replay.at("left", 0.25), log.at("right", 0.25), "estimates", (96, 68.1))
     s.arrow(replay.at("right"), out.at("left"))
-    s.arrow((105, 67), (105, 39), "events:\ntime, stream,\nvalues, variances", (103.8, 53), "right")
-    s.arrow((108, 39), (108, 67), "nodes:\nx, P, valid", (109.2, 61.5), "left")
-    s.arrow((122, 67), (122, 56), "drives, models", (123.2, 61.5), "left")
+
+
+def _draw_models(s: Sheet) -> None:
+    s.box(Box(113, 48, 27, 8), "ann", "networks and the hybrid,\nas engines of the loop", COMPILED)
+    text = "what a sensor reads: h, its\nJacobians, noise, mounts"
+    sensors = s.box(Box(31, 27, 28, 9), "sensors", text, COMPILED)
+    text = (
+        "one loop, its engine and online shell; smoothers, checks\n"
+        "on_mechanism: EKF, UKF, CEKF, SCKF, DIEKFpm\n"
+        "sideslip: a filter on a single-track car"
+    )
+    observers = s.box(Box(70, 27, 56, 12), "observers", text, COMPILED)
+    files = s.box(Box(2, 13, 20, 7), "vehicle files", "TOML", OUTSIDE)
+    vehicles = s.box(Box(31, 12, 28, 9), "vehicles", "the schema of vehicle files,\nwhat each use needs")
+    text = "model: a mechanism as tables · forces · motion\nsteps · car"
+    multibody = s.box(Box(70, 12, 56, 9), "multibody", text, COMPILED)
+    bench = s.box(Box(133, 18, 11, 15), "bench", "speed,\npeers,\nlinkages")
     s.arrow((122, 48), (122, 39), "answers, or one more\nsensor of sideslip", (123.2, 43.5), "left")
     s.arrow(sensors.at("right"), (70, 31.5), "rows of h", (64.5, 33))
-    s.arrow(vehicle_files.at("right"), vehicles.at("left"))
+    s.arrow(files.at("right"), vehicles.at("left"))
     s.arrow(vehicles.at("right"), multibody.at("left"), "hard points", (64.5, 18))
     s.arrow((70, 20), (59, 27.8), "places", (66.5, 25.2), "left")
     s.arrow((98, 21), (98, 27), "tables, states, one step, derivatives", (99.2, 24), "left")
     s.arrow(bench.at("left", 0.87), observers.at("right", 0.33))
     s.arrow(bench.at("left", 0.13), multibody.at("right", 0.89))
-    legend = (
-        "blue: plain Python",
-        "orange: with machine code",
-        "dashed: outside of the package",
-        "imports only point down",
-    )
-    s.say(78.5, 1.2, "     ".join(legend), colour=SOFT)
-    return s
 
 
 def step() -> Sheet:
@@ -162,7 +164,7 @@ def step() -> Sheet:
     s = Sheet(160.0, 96.0)
     for x, title, where in (
         (16, "the shell, plain Python", "online.py, engine.py"),
-        (49, "the loop, one compiled call", "loop.py"),
+        (49, "the loop, one compiled call", "loop.py, doubt.py"),
         (79, "the filter", "on_mechanism/ekf.py"),
         (108, "the plant", "on_mechanism/plant.py, common.py"),
         (143, "kernels", "multibody, sensors, numerics"),

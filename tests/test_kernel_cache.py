@@ -162,6 +162,9 @@ def test_machine_code_is_found_again_and_never_when_a_callee_changed(tmp_path: P
     for path in (tmp_path / "cache").rglob("*.nb?"):
         path.write_bytes(path.read_bytes()[:20])
     assert run_tiny(root) == ["12.0", "0", "1"]  # cut short: compiled anew
+    for path in (tmp_path / "cache").rglob("*.nbi"):
+        path.write_bytes(path.read_bytes().replace(b"numba.core", b"numba.gone"))
+    assert run_tiny(root) == ["12.0", "0", "1"]  # written while the sources were changed: it names what is not there
 
 
 def test_a_numba_of_other_insides_keeps_code_by_the_state_of_all_sources(monkeypatch: pytest.MonkeyPatch) -> None:

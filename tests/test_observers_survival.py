@@ -40,7 +40,7 @@ BANDS = {"error_ekf_adaptive": 6.0}  # it adapts its noise, so its band is no pr
 def on_a_rail(name: str) -> Trial:
     """Every recipe on the case that the conformance suite holds it to."""
     case = CASES.get(name, rail)()
-    states, readings = simulate(case, 1700, 7)
+    states, readings = simulate(case, 2000, 7)
     rows = case.problem.layout.names[:2]
 
     def truth(t_ns: int) -> Mapping[str, float]:
@@ -73,7 +73,7 @@ def on_a_fourbar(name: str) -> Trial:
     start = Stepper(model).start()
     stepper, rng = Stepper(model), np.random.default_rng(11)
     z, readings, visited = int(model.independent[0]), [], []
-    states = stepper.run(start, 0.005, 3400)
+    states = stepper.run(start, 0.005, 4000)
     for k in range(len(states.t_s)):
         q, qd, qdd = states.q[k], states.qd[k], states.qdd[k]
         visited.append((q[z], qd[z]))
@@ -103,7 +103,7 @@ MODELS = Path(__file__).parent / "fixtures"
 
 def in_a_car(kind: str) -> Trial:
     """The sideslip filter, or a model of it, with three sensors of their own rates."""
-    t_s, states, inputs = simulated(CAR, seconds=18)
+    t_s, states, inputs = simulated(CAR, seconds=21)
     t_ns = np.round(t_s * 1e9).astype(np.int64)
     readings = []
     for k, (v_x, steer, a_y, a_x, r) in enumerate(inputs):
