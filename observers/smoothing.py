@@ -33,7 +33,7 @@ def smooth(run: Run) -> Smoothed:
     _check(run)
     x, P = run.x.copy(), run.P.copy()
     _backward(run.x, run.P, run.F, run.x_prior, run.P_prior, 0, len(x) - 1, x, P, run.layout)
-    return Smoothed(run.layout.wrap(x), P)
+    return Smoothed(x, P)
 
 
 def smooth_fixed_lag(run: Run, lag: int) -> Smoothed:
@@ -50,7 +50,7 @@ def smooth_fixed_lag(run: Run, lag: int) -> Smoothed:
         x[begin], P[begin] = work_x[begin], work_P[begin]
     begin = max(0, len(x) - lag)
     x[begin:], P[begin:] = work_x[begin:], work_P[begin:]
-    return Smoothed(run.layout.wrap(x), P)
+    return Smoothed(x, P)
 
 
 def smooth_back(steps: Sequence[Transition], x: Array, P: Array, layout: StateLayout) -> tuple[Array, Array]:
@@ -65,7 +65,7 @@ def smooth_back(steps: Sequence[Transition], x: Array, P: Array, layout: StateLa
         F[k + 1], x_prior[k + 1], P_prior[k + 1] = step.F, step.x_prior, step.P_prior
     out_x, out_P = xs.copy(), Ps.copy()
     _backward(xs, Ps, F, x_prior, P_prior, 0, count, out_x, out_P, layout)
-    return layout.wrap(out_x[0]), out_P[0]
+    return out_x[0], out_P[0]
 
 
 def _check(run: Run) -> None:
@@ -85,7 +85,10 @@ def _backward(
     out_P: Array,
     layout: StateLayout,
 ) -> None:
-    """RTS from `end` back to `begin`; out must hold the filtered values at `end`. Angles go the short way round."""
+    """RTS from `end` back to `begin`; out must hold the filtered values at `end`.
+
+    Angles go the short way round and stay beside the filtered ones, which may count turns.
+    """
     n = x.shape[1]
     spare = np.zeros((4, n, n))
     period = np.where(layout.circular_rows, 2.0 * np.pi, 0.0)
