@@ -184,8 +184,21 @@ class VsaStream:
 def silent_network(memory: MemorySpec) -> VsaNetwork:
     """A network of which only the memory matters."""
     k = memory.n_features
-    net = TansigNet(np.zeros((1, k)), np.zeros(1), np.zeros(1), 0.0, np.zeros(k), np.ones(k), -1.0, 0.0, 1.0, -1.0)
-    domain = Domain(np.zeros((1, k)), np.eye(k)[None], 1.0, np.zeros(k), np.ones(k))
+    net = TansigNet(
+        W1=np.zeros((1, k)),
+        b1=np.zeros(1),
+        W2=np.zeros(1),
+        b2=0.0,
+        x_o=np.zeros(k),
+        x_g=np.ones(k),
+        x_b=-1.0,
+        y_o=0.0,
+        y_g=1.0,
+        y_b=-1.0,
+    )
+    domain = Domain(
+        means=np.zeros((1, k)), inverse_factors=np.eye(k)[None], limit=1.0, low=np.zeros(k), high=np.ones(k)
+    )
     return VsaNetwork(memory, (net,), domain, np.zeros(4))
 
 
@@ -214,21 +227,25 @@ def network_from_bytes(data: bytes, source: str) -> VsaNetwork:
                 tuple(spec["filters_hz"]), tuple(spec["integrals_s"]), spec["hold_spikes"], spec["curvature"]
             )
             members = tuple(
-                TansigNet(W1, b1, W2, b2, file["x_o"], file["x_g"], x_b, y_o, y_g, y_b)
+                TansigNet(
+                    W1=W1, b1=b1, W2=W2, b2=b2, x_o=file["x_o"], x_g=file["x_g"], x_b=x_b, y_o=y_o, y_g=y_g, y_b=y_b
+                )
                 for W1, b1, W2, (x_b, y_o, y_g, y_b, b2) in zip(
                     file["W1"], file["b1"], file["W2"], header["maps"], strict=True
                 )
             )
             limits = header["domain"]
             domain = Domain(
-                file["domain_means"],
-                file["domain_factors"],
-                limits["limit"],
-                np.array(limits["low"]),
-                np.array(limits["high"]),
-                limits["memory_s"],
+                means=file["domain_means"],
+                inverse_factors=file["domain_factors"],
+                limit=limits["limit"],
+                low=np.array(limits["low"]),
+                high=np.array(limits["high"]),
+                memory_s=limits["memory_s"],
             )
-            return VsaNetwork(memory, members, domain, file["band"], header["trained_on"])
+            return VsaNetwork(
+                memory=memory, members=members, domain=domain, band=file["band"], trained_on=header["trained_on"]
+            )
     except (OSError, ValueError, KeyError, TypeError, EOFError, BadZipFile) as error:
         raise ModelError(f"{source}: is no model of ours ({error})") from error
 

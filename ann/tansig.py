@@ -126,7 +126,18 @@ class TansigRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             max_nfev=self.max_iter,
         )
         W1, b1, W2, b2 = _split(found.x, h, k)
-        return TansigNet(W1, b1, W2, b2, maps.x_o, maps.x_g, maps.x_b, maps.y_o, maps.y_g, maps.y_b)
+        return TansigNet(
+            W1=W1,
+            b1=b1,
+            W2=W2,
+            b2=b2,
+            x_o=maps.x_o,
+            x_g=maps.x_g,
+            x_b=maps.x_b,
+            y_o=maps.y_o,
+            y_g=maps.y_g,
+            y_b=maps.y_b,
+        )
 
 
 def _held_out(n: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -143,7 +154,18 @@ def _maps(X: Array, y: Array) -> TansigNet:
     y_span = float(np.ptp(y))
     none = np.zeros(0)
     gain = 2.0 / np.where(span > 0, span, 2.0)
-    return TansigNet(none, none, none, 0.0, low, gain, -1.0, float(y.min()), 2.0 / (y_span or 2.0), -1.0)
+    return TansigNet(
+        W1=none,
+        b1=none,
+        W2=none,
+        b2=0.0,
+        x_o=low,
+        x_g=gain,
+        x_b=-1.0,
+        y_o=float(y.min()),
+        y_g=2.0 / (y_span or 2.0),
+        y_b=-1.0,
+    )
 
 
 def _split(w: Array, h: int, k: int) -> tuple[Array, Array, Array, float]:

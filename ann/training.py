@@ -105,7 +105,13 @@ def train(
     first = members[0]
     members = tuple(replace(net, x_o=first.x_o, x_g=first.x_g) for net in members)
     domain = _domain(rows.X, first, recipe.clusters, seed)
-    network = VsaNetwork(recipe.memory, members, domain, _band(error, held_out, rows.acc_y), dict(trained_on or {}))
+    network = VsaNetwork(
+        memory=recipe.memory,
+        members=members,
+        domain=domain,
+        band=_band(error, held_out, rows.acc_y),
+        trained_on=dict(trained_on or {}),
+    )
     return Training(network, error)
 
 
@@ -131,7 +137,7 @@ def _rows(drives: Sequence[SideslipDrive], recipe: Recipe) -> _Rows:
     borders = np.linspace(0.0, t_s[-1] + 1e-6, recipe.folds + 1)
     block = np.searchsorted(borders, t_s, side="right") - 1
     edge = np.min(np.abs(t_s[:, None] - borders[None, 1:-1]), axis=1) < GAP_S
-    return _Rows(np.concatenate(X), np.concatenate(y), block, edge, np.concatenate(acc_y))
+    return _Rows(X=np.concatenate(X), y=np.concatenate(y), block=block, edge=edge, acc_y=np.concatenate(acc_y))
 
 
 def _member(X: Array, y: Array, recipe: Recipe, seed: int) -> TansigNet:
@@ -147,7 +153,13 @@ def _domain(X: Array, maps: TansigNet, clusters: int, seed: int) -> Domain:
     mixture = GaussianMixture(clusters, reg_covar=1e-4, random_state=seed, max_iter=50).fit(Z[::2])
     factors = np.stack([np.linalg.inv(np.linalg.cholesky(c)) for c in mixture.covariances_])
     distance = _distance(Z, mixture.means_, factors)
-    return Domain(mixture.means_, factors, float(np.quantile(distance, DOMAIN_SHARE)), X.min(axis=0), X.max(axis=0))
+    return Domain(
+        means=mixture.means_,
+        inverse_factors=factors,
+        limit=float(np.quantile(distance, DOMAIN_SHARE)),
+        low=X.min(axis=0),
+        high=X.max(axis=0),
+    )
 
 
 def _distance(Z: Array, means: Array, factors: Array) -> Array:

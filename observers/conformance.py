@@ -167,9 +167,10 @@ def _case(
     F, Q = _discrete(A, density)
     fall = float(start.qdd[model.index(coordinate)])
     return LinearCase(
-        Problem(model, sensors, uncertainty, start, STEP_S), F, Q, {"position": POSITION_STD**2, "rate": RATE_STD**2},
-        np.array([*x0, *(0.0 for _ in disturbances)]), uncertainty.initial_P(1), wraps,
-        fall * np.array([STEP_S**2 / 2.0, STEP_S, *(0.0 for _ in disturbances)]),
+        problem=Problem(model, sensors, uncertainty, start, step_s=STEP_S), F=F, Q=Q,
+        R={"position": POSITION_STD**2, "rate": RATE_STD**2},
+        x0=np.array([*x0, *(0.0 for _ in disturbances)]), P0=uncertainty.initial_P(1), circular=wraps,
+        drift=fall * np.array([STEP_S**2 / 2.0, STEP_S, *(0.0 for _ in disturbances)]),
     )  # fmt: skip
 
 

@@ -40,8 +40,9 @@ WIDEN, ANEW = 1, -1
 
 HIGHEST = 6
 """Widenings in a row; then the filter begins anew, or where others are used the stream is left alone for a while."""
-AMONG_OTHERS = 10
-"""So many times longer is waited for a stream that is refused while others are used."""
+BESIDE_ONE, BESIDE_TWO, SUSPECTED = 8, 24, 4
+"""So many times longer is waited for a stream that is refused while another is used, or two that agree with each other;
+so many times as long as for one alone a liar is not listened to."""
 NEWEST = 0.1
 """Weight of the newest reading in the average surprise of its stream."""
 EXPECTED = 25.0
@@ -172,7 +173,7 @@ def surprised(core: Core, stream: int, k: int, gated: float, nis: float, rows: f
 def accuser_lied(core: Core, stream: int, k: int) -> bool:
     """Whether a stream that was well is refused since another one, for which P was widened, has been believed."""
     book, r = core.book, core.refusals[stream]
-    accuser, long = int(book[ACCUSER]) - 1, AMONG_OTHERS * core.limits.refused_steps
+    accuser, long = int(book[ACCUSER]) - 1, BESIDE_ONE * core.limits.refused_steps
     if accuser < 0 or accuser == stream or r[RUN] < 2.0 or k - book[ACCUSED] > long:
         return False
     believed = core.refusals[accuser, HEARD] >= book[ACCUSED]
@@ -181,11 +182,13 @@ def accuser_lied(core: Core, stream: int, k: int) -> bool:
 
 
 @njit
-def used_meanwhile(core: Core, stream: int, k: int) -> bool:
-    """Whether others were used lately and since this stream was."""
-    found, lately = False, k - 2 * AMONG_OTHERS * core.limits.refused_steps
+def used_meanwhile(core: Core, stream: int, k: int) -> int:
+    """How many others were used lately and since this stream was."""
+    found, lately = 0, k - 2 * BESIDE_ONE * core.limits.refused_steps
     for other in range(len(core.refusals)):
-        found = found or (other != stream and core.refusals[other, HEARD] >= max(core.refusals[stream, SINCE], lately))
+        r = core.refusals[other]
+        if other != stream and r[HEARD] >= max(core.refusals[stream, SINCE], lately):
+            found += 1
     return found
 
 
@@ -202,17 +205,19 @@ def refused(core: Core, stream: int, k: int) -> int:
         r[FIRST] = k
     r[RUN] += 1.0
     r[SINCE] = min(r[SINCE], k)
-    long = AMONG_OTHERS * limits.refused_steps
+    long = BESIDE_ONE * limits.refused_steps
     if accuser_lied(core, stream, k):
-        book[SUSPECT], book[SUSPECT_UNTIL], book[ACCUSER] = book[ACCUSER], k + long, 0.0
+        book[SUSPECT], book[SUSPECT_UNTIL], book[ACCUSER] = book[ACCUSER], k + SUSPECTED * limits.refused_steps, 0.0
         return ANEW
     others = used_meanwhile(core, stream, k)
     if r[LEVEL] > 0.0 and (book[FLOOR] != stream + 1 or k > book[FLOOR_UNTIL] or r[LEVEL] >= HIGHEST):
         r[RUN] = r[LEVEL] = 0.0
         if book[FLOOR] == stream + 1:
             book[FLOOR] = 0.0
-        return 0 if others else ANEW
-    patience = long if others and k - book[BEGUN] > long else limits.refused_steps
+        return 0 if others > 0 else ANEW
+    patience = limits.refused_steps
+    if others > 0 and k - book[BEGUN] > long:
+        patience *= BESIDE_ONE if others == 1 else BESIDE_TWO
     if r[LEVEL] == 0.0 and (r[RUN] < limits.refused_rows or k - r[FIRST] < patience):
         return 0
     nis = core.counts[LAST_NIS]

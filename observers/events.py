@@ -95,7 +95,9 @@ def run_events(engine: Engine, events: Events, until: int) -> Nodes:
         x[rows], valid[rows] = out.x, out.valid
         std[rows] = np.sqrt(np.diagonal(out.P, axis1=1, axis2=2))
         begin, done = end + 1, upto
-    return Nodes(engine.layout, grid.t0_ns + grid.step_ns * np.arange(first, until + 1), x, std, valid)
+    return Nodes(
+        layout=engine.layout, t_ns=grid.t0_ns + grid.step_ns * np.arange(first, until + 1), x=x, std=std, valid=valid
+    )
 
 
 def between(events: Events, begin: int, end: int) -> Events:

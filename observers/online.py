@@ -154,7 +154,14 @@ class OnlineObserver:
             for k in range(begin, e.step):
                 a, b = (k - out.origin) % rows, (k + 1 - out.origin) % rows
                 steps.append(
-                    Transition(e.core.grid.step_s, out.x[a], out.P[a], out.F[b], out.x_prior[b], out.P_prior[b])
+                    Transition(
+                        dt_s=e.core.grid.step_s,
+                        x=out.x[a],
+                        P=out.P[a],
+                        F=out.F[b],
+                        x_prior=out.x_prior[b],
+                        P_prior=out.P_prior[b],
+                    )
                 )
         x, P = smooth_back(steps, e.x, e.P, e.layout)
         t_ns = e.core.grid.t0_ns + (e.step - len(steps)) * e.core.grid.step_ns
@@ -188,7 +195,9 @@ class OnlineObserver:
         late = node < self._newest
         self._newest = max(self._newest, node)
         self._taken += 1
-        return (Verdict.LATE if late else Verdict.USED), _Event(t_ns, stream, values, spread, self._taken)
+        return (Verdict.LATE if late else Verdict.USED), _Event(
+            t_ns=t_ns, stream=stream, values=values, var=spread, order=self._taken
+        )
 
     def _measured_ns(self, reading: Reading, stream: Stream) -> int | None:
         clock = self.clocks.get(reading.stream)

@@ -90,9 +90,9 @@ def _backward(
     Angles go the short way round and stay beside the filtered ones, which may count turns.
     """
     n = x.shape[1]
-    spare = np.zeros((4, n, n))
+    spare = (np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n)))
     period = np.where(layout.circular_rows, 2.0 * np.pi, 0.0)
-    _rts(_Forward(x, P, F, x_prior, P_prior), begin, end, out_x, out_P, spare, period)
+    _rts(_Forward(x=x, P=P, F=F, x_prior=x_prior, P_prior=P_prior), begin, end, out_x, out_P, spare, period)
 
 
 class _Forward(NamedTuple):
@@ -105,11 +105,14 @@ class _Forward(NamedTuple):
     P_prior: Array
 
 
+Spare = tuple[Array, Array, Array, Array]
+
+
 @njit
-def _rts(run: _Forward, begin: int, end: int, out_x: Array, out_P: Array, spare: Array, period: Array) -> None:
+def _rts(run: _Forward, begin: int, end: int, out_x: Array, out_P: Array, spare: Spare, period: Array) -> None:
     x, P, F, x_prior, P_prior = run.x, run.P, run.F, run.x_prior, run.P_prior
     n = x.shape[1]
-    L, C, D, E = spare[0], spare[1], spare[2], spare[3]
+    L, C, D, E = spare
     for step in range(end - begin):
         k = end - 1 - step
         # gain G = P Fᵀ P_prior⁻¹, by Cholesky: solve P_prior Gᵀ = F P

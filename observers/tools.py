@@ -106,7 +106,14 @@ def whiteness(innovations: Array, variances: Array, rate_hz: float, lags: int = 
     full = np.correlate(centred, centred, "full")[count - 1 : count + lags]
     frequency_hz, psd = periodogram(scaled, rate_hz)
     low, high = (float(chi2.ppf(p, count)) / count for p in (0.025, 0.975))
-    return Whiteness(float((scaled**2).mean()), (low, high), full / full[0], 1.96 / count**0.5, frequency_hz, psd)
+    return Whiteness(
+        mean_nis=float((scaled**2).mean()),
+        nis_bounds=(low, high),
+        autocorrelation=full / full[0],
+        autocorrelation_limit=1.96 / count**0.5,
+        frequency_hz=frequency_hz,
+        psd=psd,
+    )
 
 
 def noise_from_standstill(samples: Array | StreamData) -> Array:

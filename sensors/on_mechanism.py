@@ -99,7 +99,16 @@ class Encoder:
         """The coordinate itself."""
         place = (coordinate(model.index(self.coordinate)),)
         unit = _unit(model, self.coordinate)
-        return (Row(f"{self.coordinate}_{unit}", POSITION, place, _ONE, self.quality, 2.0 * pi if self.wraps else 0.0),)
+        return (
+            Row(
+                channel=f"{self.coordinate}_{unit}",
+                kind=POSITION,
+                b=place,
+                c=_ONE,
+                quality=self.quality,
+                period_rad=2.0 * pi if self.wraps else 0.0,
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +123,7 @@ class RateEncoder:
         """The velocity of the coordinate."""
         place = (coordinate(model.index(self.coordinate)),)
         unit = f"{_unit(model, self.coordinate)}ps"
-        return (Row(f"{self.coordinate}_dot_{unit}", VELOCITY, place, _ONE, self.quality),)
+        return (Row(channel=f"{self.coordinate}_dot_{unit}", kind=VELOCITY, b=place, c=_ONE, quality=self.quality),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +140,7 @@ class Gyroscope:
         channel = f"{self.body}_rate_radps"
         if model.mechanism.dim == 2:
             b, c = _planar_axes(model.coordinates, self.body, self.name)
-            return (Row(channel, RATE, b, c, self.quality),)
+            return (Row(channel=channel, kind=RATE, b=b, c=c, quality=self.quality),)
         if self.axis is None:
             raise ValueError(f"gyroscope {self.name}: in space it needs an axis")
         a = np.array(self.axis) / np.linalg.norm(self.axis)
@@ -139,7 +148,7 @@ class Gyroscope:
         b_design = np.cross(helper, a) / np.linalg.norm(np.cross(helper, a))
         b = body_direction(model.coordinates, self.body, tuple(b_design), self.name)
         c = body_direction(model.coordinates, self.body, tuple(np.cross(a, b_design)), self.name)
-        return (Row(channel, RATE, b, c, self.quality),)
+        return (Row(channel=channel, kind=RATE, b=b, c=c, quality=self.quality),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +174,7 @@ class Accelerometer:
             axis: Place = tuple(Affine(x) for x in self.axis)
         else:
             axis = body_direction(model.coordinates, self.body, self.axis, self.name)
-        return (Row(f"{self.at}_acc_mps2", ACCELERATION, place, axis, self.quality),)
+        return (Row(channel=f"{self.at}_acc_mps2", kind=ACCELERATION, b=place, c=axis, quality=self.quality),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +190,7 @@ class DistanceMeter:
         first, second = (model.coordinates.place(p, f"distance meter {self.name}") for p in self.between)
         zero: Place = (Affine(0.0),)
         channel = f"{self.between[0]}_{self.between[1]}_m"
-        return (Row(channel, DISTANCE, place_difference(second, first), zero, self.quality),)
+        return (Row(channel=channel, kind=DISTANCE, b=place_difference(second, first), c=zero, quality=self.quality),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,11 +247,11 @@ def _components(
     picked: Sequence[int] = range(len(place)) if axes is None else axes
     return tuple(
         Row(
-            f"{at}_{_AXIS_NAMES[k]}_{unit}",
-            kind,
-            place,
-            tuple(Affine(float(j == k)) for j in range(len(place))),
-            quality,
+            channel=f"{at}_{_AXIS_NAMES[k]}_{unit}",
+            kind=kind,
+            b=place,
+            c=tuple(Affine(float(j == k)) for j in range(len(place))),
+            quality=quality,
         )
         for k in picked
     )

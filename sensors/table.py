@@ -72,7 +72,9 @@ def mount(model: Model, sensors: Sequence[MechanismSensor]) -> SensorSet:
         first = len(rows)
         rows.extend(sensor.rows(model))
         spans[sensor.name] = (first, len(rows))
-    return SensorSet(model, tuple(sensors), tuple(rows), spans, _tabulate(model, rows))
+    return SensorSet(
+        model=model, sensors=tuple(sensors), rows=tuple(rows), first_row=spans, table=_tabulate(model, rows)
+    )
 
 
 def _tabulate(model: Model, rows: Sequence[Row]) -> SensorTable:

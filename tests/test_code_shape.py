@@ -72,6 +72,6 @@ def test_the_rules_catch_what_they_should() -> None:
         "def g(a, b, c, d, e, f, g, h, i, j, k): pass\n"
         "Thing(1, 2, 3, 4, 5)\nThing(1, 2, 3, 4, x=5)\n"
     )
-    assert [index for _, index in bare_indices(tree)] == [3, 25]
+    assert sorted(index for _, index in bare_indices(tree)) == [3, 25]
     assert [count for _, count in many_arguments(tree)] == [11]
     assert [line for line, _ in positional_construction(tree, {"Thing"})] == [5]

@@ -112,7 +112,15 @@ class MechanismEngine(Engine):
         traced = for_smoother and self.filter.traced
         out = make_output(before + 1, steps, len(self.layout), traced=traced)
         self.process(events_of_grid(self.core.grid, before, readings), before + steps, out)
-        return Run(out.x, out.P, self.step - before, out.F, out.x_prior, out.P_prior, self.layout)
+        return Run(
+            x=out.x,
+            P=out.P,
+            done=self.step - before,
+            F=out.F,
+            x_prior=out.x_prior,
+            P_prior=out.P_prior,
+            layout=self.layout,
+        )
 
 
 def streams_of(problem: Problem) -> dict[str, Stream]:
@@ -124,7 +132,8 @@ def streams_of(problem: Problem) -> dict[str, Stream]:
         var, period = (tuple(map(float, rows[first:end])) for rows in (table.var, table.period))
         joined = sensor.name in problem.joined
         streams[sensor.name] = Stream(
-            len(streams), first, end, sensor.quality.latency_s, joined, var=var, period=period
+            index=len(streams), first=first, end=end, latency_s=sensor.quality.latency_s, joined=joined, var=var,
+            period=period,
         )  # fmt: skip
     rows = len(problem.sensors.rows)
     for i, name in enumerate(problem.model.inputs, start=1):

@@ -46,6 +46,8 @@ FORCE, BODY_FORCE, ENTRY, BIAS, SCALE, LATENCY = 0, 1, 2, 3, 4, 5
 TYRES, SPRINGS, COORDINATE_SPRINGS, ROAD = 0, 1, 2, 3
 """Tables whose entries can be disturbed."""
 TOLERANCE = 1e-13
+SPARE, START_Q, START_QD, START_QDD = 0, 14, 15, 16
+"""Rows of `Work.stage` that the trapezoidal rule uses: the last iterate, and the start of the step."""
 STRIDE, MOST_STRIDES = 0.5, 200.0
 """A correction beyond this (rad or m) is gone in strides, lest a linkage snaps into its other assembly."""
 HELD_S = 0.1
@@ -341,7 +343,7 @@ def trapezoidal(plant: Plant, node: Node, t_s: float, h: float, change: Array) -
     `change` (n,) is by how much the accelerations are expected to change, 0 where nobody knows: it only saves time.
     """
     work, n = plant.work, len(node.q)
-    q, qd, qdd, before = work.stage[14], work.stage[15], work.stage[16], work.stage[0]
+    q, qd, qdd, before = work.stage[START_Q], work.stage[START_QD], work.stage[START_QDD], work.stage[SPARE]
     for i in range(n):
         q[i], qd[i], qdd[i] = node.q[i], node.qd[i], node.qdd[i]
         node.qd[i] += h * (qdd[i] + 0.5 * change[i])

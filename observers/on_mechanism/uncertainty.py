@@ -132,7 +132,13 @@ def unknown_force(
         column = np.zeros(model.n)
         column[index] = 1.0
         found.append(
-            Disturbance(f"force_{model.names[index]}", tuple(map(float, column)), density, std, time_constant_s)
+            Disturbance(
+                name=f"force_{model.names[index]}",
+                column=tuple(map(float, column)),
+                density=density,
+                std=std,
+                time_constant_s=time_constant_s,
+            )
         )
     return tuple(found)
 

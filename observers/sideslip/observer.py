@@ -151,7 +151,14 @@ def run_drive(engine: Engine, drive: SideslipDrive) -> SideslipRun:
     rows = np.maximum(node, 0)
     said, counts = np.unique(events.verdict, return_counts=True)
     verdicts = {Verdict(int(v)): int(n) for v, n in zip(said, counts, strict=True)}
-    return SideslipRun(engine.layout, nodes.t_ns[rows], nodes.x[rows], nodes.std[rows], nodes.valid[rows], verdicts)
+    return SideslipRun(
+        layout=engine.layout,
+        t_ns=nodes.t_ns[rows],
+        x=nodes.x[rows],
+        std=nodes.std[rows],
+        valid=nodes.valid[rows],
+        verdicts=verdicts,
+    )
 
 
 def engine_for(part: FilterPart | SideslipParameters, drive: SideslipDrive) -> SideslipEngine:

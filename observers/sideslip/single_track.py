@@ -54,14 +54,40 @@ def predict_state(p: Any, x: Array, u: Inputs, dt: float, f: Array, F: Array) ->
     shift = (x[FORCE_F] * c + x[FORCE_R]) * across
     roll_f, roll_r = p.roll_share_front, 1.0 - p.roll_share_front
     ff, ff_v, ff_r, ff_d, ff_s = axle_force(
-        AxleMotion(p.cg_to_front_m, p.track_m, v_x, x[V_Y], x[YAW_RATE], delta),
+        AxleMotion(
+            arm_m=p.cg_to_front_m,
+            track_m=p.track_m,
+            v_x_mps=v_x,
+            v_y_mps=x[V_Y],
+            yaw_rate_radps=x[YAW_RATE],
+            steer_rad=delta,
+        ),
         AxleLoad(load_f, roll_f * shift, share * force_x),
-        AxleTyre(0.5 * p.stiffness_front_n_rad, p.friction_front, p.shape, p.load_sensitivity, 0.5 * load_f0),
+        AxleTyre(
+            stiffness_npr=0.5 * p.stiffness_front_n_rad,
+            friction=p.friction_front,
+            shape=p.shape,
+            load_sensitivity=p.load_sensitivity,
+            load_0_n=0.5 * load_f0,
+        ),
     )
     fr, fr_v, fr_r, _, fr_s = axle_force(
-        AxleMotion(-p.cg_to_rear_m, p.track_m, v_x, x[V_Y], x[YAW_RATE], 0.0),
+        AxleMotion(
+            arm_m=-p.cg_to_rear_m,
+            track_m=p.track_m,
+            v_x_mps=v_x,
+            v_y_mps=x[V_Y],
+            yaw_rate_radps=x[YAW_RATE],
+            steer_rad=0.0,
+        ),
         AxleLoad(load_r, roll_r * shift, (1.0 - share) * force_x),
-        AxleTyre(0.5 * p.stiffness_rear_n_rad, p.friction_rear, p.shape, p.load_sensitivity, 0.5 * load_r0),
+        AxleTyre(
+            stiffness_npr=0.5 * p.stiffness_rear_n_rad,
+            friction=p.friction_rear,
+            shape=p.shape,
+            load_sensitivity=p.load_sensitivity,
+            load_0_n=0.5 * load_r0,
+        ),
     )
     keep, fade = exp(-max(v_x, V_FLOOR_MPS) * dt / p.relaxation_m), exp(-dt / p.gravity_y_time_s)
     f[V_Y] = x[V_Y] + dt * ((x[FORCE_F] * c + x[FORCE_R]) / m - v_x * x[YAW_RATE] - x[GRAV])
