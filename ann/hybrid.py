@@ -75,9 +75,9 @@ def correct_hybrid(a: HybridArrays, first: int, values: Array, var: Array, tau: 
 
 
 @merged
-def renew_hybrid(a: HybridArrays, t_s: float, lost: bool) -> bool:
+def renew_hybrid(a: HybridArrays, t_s: float, lost: int) -> bool:
     """The loop has changed the covariance. `lost`: both begin anew."""
-    if lost:
+    if lost == 1:
         forget(a.network)
     renew_state(a.filter, t_s, lost)
     return True

@@ -245,9 +245,9 @@ def forget(a: NetworkArrays) -> None:
 
 
 @merged
-def renew_network(a: NetworkArrays, t_s: float, lost: bool) -> bool:
+def renew_network(a: NetworkArrays, t_s: float, lost: int) -> bool:
     """`lost`: nothing that was remembered is sure."""
-    if lost:
+    if lost == 1:
         forget(a)
     return True
 

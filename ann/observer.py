@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -63,11 +62,6 @@ def filter_of_model(model: VsaModel, sources: Sources, service: Service, room: R
     return make_hybrid(arrays_of(model.filter, sources, service, room), model.network, room)
 
 
-def limit_of(model: VsaModel) -> float:
-    """The average surprise that is usual; a network alone has none."""
-    return inf if model.filter is None else model.filter.nis_limit
-
-
 def model_observer(
     model: VsaModel,
     sources: Sources,
@@ -78,14 +72,12 @@ def model_observer(
     clocks: Mapping[str, Clock] | None = None,
 ) -> OnlineObserver:
     """A model ready for readings. `t_ns`: about where their times begin; `estimate["beta_cg_rad"]` is its answer."""
-    return OnlineObserver(
-        ModelEngine(model, sources, serving(step_s, t_ns, horizon_s, limit_of(model))), clocks=clocks or {}
-    )
+    return OnlineObserver(ModelEngine(model, sources, serving(step_s, t_ns, horizon_s)), clocks=clocks or {})
 
 
 def run_model(model: VsaModel, drive: SideslipDrive) -> SideslipRun:
     """A model over a whole drive, strictly causal, on the drive's raster."""
-    return run_drive(ModelEngine(model, drive.sources, serving_drive(drive, limit_of(model))), drive)
+    return run_drive(ModelEngine(model, drive.sources, serving_drive(drive)), drive)
 
 
 def estimate_drive(model: VsaModel, drive: SideslipDrive) -> VsaEstimate:

@@ -114,7 +114,7 @@ def correct_swing(a: SwingArrays, first: int, values: Array, var: Array, tau: fl
 
 
 @merged
-def renew_swing(a: SwingArrays, t_s: float, lost: bool) -> bool:
+def renew_swing(a: SwingArrays, t_s: float, lost: int) -> bool:
     """Nothing hangs on P but its factor."""
     return tidy(a.P, a.L, a.counts)
 

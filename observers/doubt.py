@@ -15,6 +15,7 @@ from hodograph.observers.counts import GATED_ROWS, LAST_NIS, NIS_ROWS, NIS_SUM, 
 from hodograph.observers.tables import (
     ACCUSED,
     ACCUSER,
+    ALARM,
     BEGUN,
     BROKEN,
     COASTING,
@@ -35,8 +36,8 @@ from hodograph.observers.tables import (
     Core,
 )  # fmt: skip
 
-WIDEN, ANEW = 1, -1
-"""What the loop does about a filter: let P grow, or begin anew."""
+WIDEN, UNLEARN, ANEW = 1, 2, -1
+"""What the loop does about a filter: let P grow; the same, since what was learnt was wrong; or begin anew."""
 
 HIGHEST = 6
 """Widenings in a row; then the filter begins anew, or where others are used the stream is left alone for a while."""
@@ -92,6 +93,15 @@ def widen(core: Core, stream: int, k: int) -> None:
     core.book[ACCUSER], core.book[ACCUSED] = stream + 1, k
     if r[LEVEL] == 1.0:
         give_floor(core, stream, k)
+    core.book[DOUBT] = k + core.limits.doubt
+    core.book[BROKEN] = k
+
+
+@njit
+def unlearn(core: Core, k: int) -> None:
+    """P grows by the uncertainty of the start."""
+    for i in range(len(core.P)):
+        core.P[i, i] += core.start_var[i]
     core.book[DOUBT] = k + core.limits.doubt
     core.book[BROKEN] = k
 
@@ -155,10 +165,11 @@ def heard(core: Core, stream: int, k: int) -> None:
 
 
 @njit
-def surprised(core: Core, stream: int, k: int, gated: float, nis: float, rows: float) -> None:
+def surprised(core: Core, stream: int, k: int, gated: float, nis: float, rows: float) -> int:
     """Average ν²/S of a stream, given the counts before its reading; while it is too large the estimate is in doubt.
 
-    Wrong readings that are small enough to pass the gate are noticed here.
+    Wrong readings that are small enough to pass the gate are noticed here. When it is over, what was learnt from them
+    is not known: UNLEARN, else 0.
     """
     counts, r = core.counts, core.refusals[stream]
     now_gated, now_rows = counts[GATED_ROWS] - gated, counts[NIS_ROWS] - rows
@@ -167,6 +178,11 @@ def surprised(core: Core, stream: int, k: int, gated: float, nis: float, rows: f
         r[SURPRISE] += NEWEST * (mean - r[SURPRISE])
         if r[SURPRISE] > core.limits.surprise:
             core.book[DOUBT] = k + core.limits.doubt
+            r[ALARM] = 1.0
+        elif r[ALARM] == 1.0 and r[SURPRISE] < 0.5 * core.limits.surprise:
+            r[ALARM] = 0.0
+            return UNLEARN
+    return 0
 
 
 @njit

@@ -5,7 +5,8 @@ off. A filter is three functions and a tuple of arrays:
 
     predict(f, t_s, h) → bool                          from the node at t to the next
     correct(f, row, values, var, tau, t_s) → verdict   by one reading; LOST when the state did not survive it
-    renew(f, t_s, lost) → bool                         after the loop has changed P (lost: begin anew from the position)
+    renew(f, t_s, lost) → bool                         after the loop changed P; lost 1: begin anew from the position,
+                                                       2: what was learnt of slow things was wrong
 
 They may be compiled (numba merges them into the loop) or plain Python (`loop.py_func`). All that a filter knows lies in
 one block (`memory.Room`), so going back is a copy. What fails is undone, counted, and never ends the run.
@@ -20,6 +21,7 @@ from hodograph.numerics.verdicts import GATED, INVALID, STALE, USED
 from hodograph.observers.counts import GATED_ROWS, NIS_ROWS, NIS_SUM
 from hodograph.observers.doubt import (
     ANEW,
+    UNLEARN,
     WIDEN,
     begin_anew,
     copied,
@@ -30,6 +32,7 @@ from hodograph.observers.doubt import (
     sane,
     silenced,
     surprised,
+    unlearn,
     widen,
 )  # fmt: skip
 from hodograph.observers.tables import (
@@ -131,7 +134,7 @@ def loop(f: Any, predict: Any, correct: Any, renew: Any, core: Core, events: Eve
                 if verdict == LOST:
                     copied(core.before, core.memory)
                 if not strict and verdict in (USED, GATED):
-                    surprised(core, stream, k, gated, nis, rows)
+                    mend = surprised(core, stream, k, gated, nis, rows)
                 if verdict == USED:
                     heard(core, stream, k)
                 elif verdict in (GATED, LOST) and not strict:
@@ -149,8 +152,10 @@ def loop(f: Any, predict: Any, correct: Any, renew: Any, core: Core, events: Eve
                 give_floor(core, stream, k)
         elif mend == WIDEN:
             widen(core, stream, k)
+        elif mend == UNLEARN:
+            unlearn(core, k)
         changed = mend != 0 or (moved and stood)
-        if changed and not renew(f, grid.t0_s + k * grid.step_s, mend == ANEW):
+        if changed and not renew(f, grid.t0_s + k * grid.step_s, 1 if mend == ANEW else (2 if mend == UNLEARN else 0)):
             from_start(core)
             book[STEP], book[COASTING], book[DOUBT], book[BROKEN] = k, 1.0, k + core.limits.settle, k
         if moved:

@@ -20,7 +20,7 @@ from hodograph.observers.protocol import Observer
 
 SECOND_NS = 1_000_000_000
 WELL_S = 5.0
-"""After so much of good readings an observer is well again."""
+"""After so much of good readings an observer is well again, as a rule."""
 LIE = 5.0
 """Standard deviations beyond which an estimate that calls itself valid lies."""
 LIES_S = 1.0
@@ -36,6 +36,10 @@ class Trial:
     truth: Callable[[int], Mapping[str, float]]
     begin_s: float = 6.0
     """When the garbage begins: the observer has settled."""
+    inputs: frozenset[str] = frozenset()
+    """Streams that drive the model and are not compared with it: nobody sees at once that they are wrong."""
+    well_s: float = WELL_S
+    """After so much of good readings the observer is well again."""
     band: float = 3.0
     """Standard deviations within which 95 % of the errors lie when the observer is well."""
 
@@ -137,9 +141,9 @@ def check_recovers(trial: Trial, garbage: Sequence[Garbage] = GARBAGE) -> None:
         for streams in dict.fromkeys([*((s,) for s in trial.streams), trial.streams]):
             outcome = run_spoilt(trial, one, streams)
             told = f"{one.name} on {', '.join(streams)}: "
-            if outcome.well_s > WELL_S:
-                found.append(f"{told}well after {outcome.well_s:.1f} s, want {WELL_S}")
-            if outcome.lies_s > LIES_S:
+            if outcome.well_s > trial.well_s:
+                found.append(f"{told}well after {outcome.well_s:.1f} s, want {trial.well_s}")
+            if outcome.lies_s > LIES_S and not set(streams) <= trial.inputs:
                 found.append(f"{told}{outcome.lies_s:.2f} s valid but beyond {LIE} standard deviations")
             if not outcome.valid_at_end:
                 found.append(f"{told}not valid in the end")

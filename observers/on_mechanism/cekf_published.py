@@ -262,7 +262,7 @@ def correct_cekf_published(a: PublishedArrays, first: int, values: Array, var: A
 
 
 @merged
-def renew_cekf_published(a: PublishedArrays, t_s: float, lost: bool) -> bool:
+def renew_cekf_published(a: PublishedArrays, t_s: float, lost: int) -> bool:
     """As `common.renew_node`; there is no last step to take anew."""
     a.step[1] = 0.0
     return renew_node(a.c, t_s, lost)

@@ -228,13 +228,13 @@ def take_input(plant: Plant, i: int, values: Array, tau: float) -> int:
 
 
 @merged
-def renew_node(c: Common, t_s: float, lost: bool) -> bool:
+def renew_node(c: Common, t_s: float, lost: int) -> bool:
     """The loop has changed P, or time has passed over the node. `lost`: from the position, at rest, disturbances zero.
 
     What the velocities were becomes variance: nobody knows how much of them was true.
     """
     node, plant, f = c.node, c.plant, len(c.linear.null)
-    if lost:
+    if lost == 1:
         for k in range(f):
             speed = node.qd[plant.work.independent[k]]
             node.P[f + k, f + k] += min(speed * speed, MOST_SPEED * c.start_var[f + k])

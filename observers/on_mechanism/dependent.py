@@ -320,7 +320,7 @@ def correct_dependent(a: DependentArrays, first: int, values: Array, var: Array,
 
 
 @merged
-def renew_dependent(a: DependentArrays, t_s: float, lost: bool) -> bool:
+def renew_dependent(a: DependentArrays, t_s: float, lost: int) -> bool:
     """As `common.renew_node`, with the linearisation that the next step starts from."""
     if not renew_node(a.c, t_s, lost):
         a.stood[0] = 0.0

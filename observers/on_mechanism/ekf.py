@@ -291,7 +291,7 @@ def correct_ekf(a: EkfArrays, first: int, values: Array, var: Array, tau: float,
 
 
 @merged
-def renew_ekf(a: EkfArrays, t_s: float, lost: bool) -> bool:
+def renew_ekf(a: EkfArrays, t_s: float, lost: int) -> bool:
     """See `common.renew_node`."""
     return renew_node(a.c, t_s, lost)
 

@@ -284,7 +284,7 @@ def correct_ukf(a: UkfArrays, first: int, values: Array, var: Array, tau: float,
 
 
 @merged
-def renew_ukf(a: UkfArrays, t_s: float, lost: bool) -> bool:
+def renew_ukf(a: UkfArrays, t_s: float, lost: int) -> bool:
     """See `common.renew_node`."""
     return renew_node(a.c, t_s, lost)
 

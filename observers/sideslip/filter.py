@@ -351,18 +351,18 @@ def correct_sideslip(a: SideslipArrays, first: int, values: Array, var: Array, t
 
 
 @inner
-def renew_state(a: SideslipArrays, t_s: float, lost: bool) -> None:
+def renew_state(a: SideslipArrays, t_s: float, lost: int) -> None:
     """The loop has changed the covariance. `lost`: wait for a complete sample."""
     for i in range(STATES):
         for j in range(STATES):
             a.P[i, j] = a.told_P[i, j]
-    if lost:
+    if lost > 0:
         a.book[BEGUN] = 0.0
     tell(a, t_s)
 
 
 @merged
-def renew_sideslip(a: SideslipArrays, t_s: float, lost: bool) -> bool:
+def renew_sideslip(a: SideslipArrays, t_s: float, lost: int) -> bool:
     """See `renew_state`."""
     renew_state(a, t_s, lost)
     return True

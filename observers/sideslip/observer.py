@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -37,14 +36,11 @@ MOST_SURPRISING = 20.0
 """An average ν²/S that no car has: of readings that the gate refuses it is 25."""
 
 
-def serving(step_s: float, t0_ns: int = 0, horizon_s: float = 0.0, nis_limit: float = inf) -> Service:
-    """How a sideslip observer runs: it says by itself when it has settled.
-
-    `nis_limit` bounds what is usual over seconds; for an instant, and for one sensor, twice as much is.
-    """
+def serving(step_s: float, t0_ns: int = 0, horizon_s: float = 0.0) -> Service:
+    """How a sideslip observer runs: it says by itself when it has settled, and what is surprising over seconds."""
     if not 1e-4 <= step_s <= 0.02:
         raise ValueError(f"step_s must lie in 1e-4 … 0.02 s for sideslip, got {step_s}")
-    return Service(step_s, t0_ns=t0_ns, horizon_s=horizon_s, settle_s=0.0, surprise=min(MOST_SURPRISING, nis_limit))
+    return Service(step_s, t0_ns=t0_ns, horizon_s=horizon_s, settle_s=0.0, surprise=MOST_SURPRISING)
 
 
 def assemble_waiting(
@@ -108,9 +104,7 @@ def sideslip_observer(
     Until speed, ay and yaw rate have been heard, the estimate is not valid.
     """
     part = FilterPart(part) if isinstance(part, SideslipParameters) else part
-    return OnlineObserver(
-        SideslipEngine(part, sources, serving(step_s, t_ns, horizon_s, part.nis_limit)), clocks=clocks or {}
-    )
+    return OnlineObserver(SideslipEngine(part, sources, serving(step_s, t_ns, horizon_s)), clocks=clocks or {})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,12 +158,12 @@ def run_drive(engine: Engine, drive: SideslipDrive) -> SideslipRun:
 def engine_for(part: FilterPart | SideslipParameters, drive: SideslipDrive) -> SideslipEngine:
     """An engine on the streams and the raster of a drive."""
     part = FilterPart(part) if isinstance(part, SideslipParameters) else part
-    return SideslipEngine(part, drive.sources, serving_drive(drive, part.nis_limit))
+    return SideslipEngine(part, drive.sources, serving_drive(drive))
 
 
-def serving_drive(drive: SideslipDrive, nis_limit: float) -> Service:
+def serving_drive(drive: SideslipDrive) -> Service:
     """Nodes on the raster of a drive."""
-    return serving(drive.step_ns / 1e9, int(drive.t_ns[0]), nis_limit=nis_limit)
+    return serving(drive.step_ns / 1e9, int(drive.t_ns[0]))
 
 
 def warm_up() -> None:
