@@ -120,8 +120,19 @@ FIGURES = (
         "start with all machine code on disk", "multibody", r"everything, cached start +(\S+) s wall", "s",
         goal=r"cached start <= (\S+) s",
     ),
+    Figure(
+        "compiling the whole project, CPU time", "edits", r"^everything, nothing on disk +\S+ s wall +(\S+) s CPU", "s",
+        goal=r"as long as before, <= (\S+) s CPU",
+    ),
+    Figure(
+        "compiling after a line in the extended filters", "edits", r"^a line in the extended filters +(\S+) s wall", "s"
+    ),
+    Figure("compiling after a line in the tyre", "edits", r"^a line in the tyre +(\S+) s wall", "s"),
+    Figure("compiling after a line in the step", "edits", r"^a line in the index-3 step +(\S+) s wall", "s"),
     *_car("xbw"),
     *_car("race_car"),
+    Figure("a reading through the live shell, one by one", "shell", r"^ +1 +(\S+)", "µs"),
+    Figure("a reading through the live shell, twenty at once", "shell", r"^ +20 +(\S+)", "µs"),
     _observer("error_ekf"),
     _observer("ukf_fe"),
     _observer("ukf_tr"),

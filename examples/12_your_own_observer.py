@@ -1,20 +1,26 @@
 """Your own sensor and your own observer, run through the conformance suite.
 
 A sensor is a name, a quality, and rows made of affine forms of the coordinates. An observer is anything with
-`predict_to`, `correct` and `estimate`; give an engine (the mathematics alone) to `OnlineObserver` and late readings,
-latencies and verdicts come for free.
+`predict_to`, `correct` and `estimate`; write it as three functions for the loop, and late readings, latencies, gaps,
+garbage and verdicts are taken care of.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from hodograph.core import StateLayout, Verdict
+from hodograph.core import StateLayout
 from hodograph.multibody.model.build import Model, build
 from hodograph.multibody.model.mechanism import shipped_mechanism
-from hodograph.observers.conformance import CHECKS, LinearCase
+from hodograph.numerics.verdicts import GATED, INVALID, USED
+from hodograph.observers.conformance import CHECKS, STREAMS, LinearCase
+from hodograph.observers.counts import GATED_ROWS, LAST_NIS, NIS_ROWS, NIS_SUM
+from hodograph.observers.engine import Engine, Service, Stream, assemble, interpreted
+from hodograph.observers.filter import Filter
+from hodograph.observers.memory import Room
 from hodograph.observers.online import OnlineObserver
 from hodograph.sensors import Quality, Row, mount
 from hodograph.sensors.kernels import POSITION
@@ -38,39 +44,60 @@ class Ruler:
         return (Row(f"{self.name}_m", POSITION, from_wall, along_x, offset),)
 
 
-class SteadyGain:
-    """My engine: the Kalman filter of a double integrator, in ten lines of numpy."""
+class MyFilter(NamedTuple):
+    """All that my filter works on; what must not get lost lies in the room."""
 
-    def __init__(self, case: LinearCase) -> None:
-        self.case, self.x, self.P = case, case.x0.copy(), case.P0.copy()
-        self.layout = StateLayout(("position_m", "velocity_mps"))
+    x: np.ndarray  # (2,) position, velocity
+    P: np.ndarray  # (2, 2)
+    F: np.ndarray  # (2, 2)
+    counts: np.ndarray  # (8,)
+    case: LinearCase
 
-    def advance(self, dt_s: float) -> None:
-        """Predict."""
-        for _ in range(round(dt_s / self.case.problem.step_s)):
-            self.x, self.P = self.case.F @ self.x, self.case.F @ self.P @ self.case.F.T + self.case.Q
 
-    def update(self, stream: str, values: tuple[float, ...]) -> Verdict:
-        """Correct, or say why not."""
-        if stream not in self.case.R or not np.isfinite(values).all():
-            return Verdict.INVALID
-        H = np.array([1.0, 0.0]) if stream == "position" else np.array([0.0, 1.0])
-        y, S = values[0] - H @ self.x, H @ self.P @ H + self.case.R[stream]
-        if self.case.circular and stream == "position":
-            y = (y + np.pi) % (2.0 * np.pi) - np.pi
-        if y * y / S > 36.0:
-            return Verdict.GATED
-        K = self.P @ H / S
-        self.x, self.P = self.x + K * y, self.P - S * np.outer(K, K)
-        return Verdict.USED
+def predict(f: MyFilter, t_s: float, h: float) -> bool:
+    """To the next node."""
+    f.x[:] = f.F @ f.x
+    f.P[:] = f.F @ f.P @ f.F.T + f.case.Q
+    return True
 
-    def snapshot(self) -> tuple[np.ndarray, np.ndarray]:
-        """What `restore` needs."""
-        return self.x, self.P
 
-    def restore(self, snapshot: tuple[np.ndarray, np.ndarray]) -> None:
-        """Go back."""
-        self.x, self.P = snapshot
+def correct(f: MyFilter, row: int, values: np.ndarray, var: np.ndarray, tau: float, t_s: float) -> int:
+    """By one reading: of position (row 0) or velocity (row 1), tau seconds off the node."""
+    if not np.isfinite(values[0]):
+        return INVALID
+    H = np.array([1.0, tau]) if row == 0 else np.array([0.0, 1.0])
+    y, S = values[0] - H @ f.x, H @ f.P @ H + f.case.R[STREAMS[row]]
+    if f.case.circular and row == 0:
+        y = (y + np.pi) % (2.0 * np.pi) - np.pi
+    f.counts[LAST_NIS] = nis = y * y / S
+    if nis > 36.0:
+        f.counts[GATED_ROWS] += 1
+        return GATED
+    f.counts[NIS_SUM] += nis
+    f.counts[NIS_ROWS] += 1
+    K = f.P @ H / S
+    f.x[:] += K * y
+    f.P[:] -= S * np.outer(K, K)
+    return USED
+
+
+def renew(f: MyFilter, t_s: float, lost: int) -> bool:
+    """The loop has changed P."""
+    if lost == 1:
+        f.x[1] = 0.0
+    return True
+
+
+def my_observer(case: LinearCase) -> OnlineObserver:
+    """The three functions in the shell that all observers share."""
+
+    def make(room: Room) -> Filter:
+        f = MyFilter(room.array(case.x0), room.array(case.P0), case.F.copy(), room.zeros(8), case)
+        return Filter(f, interpreted(predict, correct, renew), x=f.x, P=f.P, F=f.F, counts=f.counts, vital=6)
+
+    streams = {name: Stream(k, first=k, end=k + 1) for k, name in enumerate(STREAMS)}
+    service = Service(case.problem.step_s, horizon_s=0.5)
+    return OnlineObserver(Engine(StateLayout(("position_m", "velocity_mps")), *assemble(streams, service, make)))
 
 
 def main() -> None:
@@ -79,7 +106,7 @@ def main() -> None:
     ruler = mount(model, [Ruler("ruler", "P2", 12.0, Quality(0.01))])
     print(f"the ruler reads {ruler.h(model.start_q, model.start_q, model.start_q)[0]:.4f} m at the start")
     for check in CHECKS:
-        check(lambda case: OnlineObserver(SteadyGain(case)))
+        check(my_observer)
         print(f"my observer passes {check.__name__}")
 
 

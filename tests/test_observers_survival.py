@@ -93,8 +93,8 @@ def on_a_fourbar(name: str) -> Trial:
     return Trial(lambda: observer(problem, name), tuple(readings), truth, begin_s=3.0)
 
 
-# Filters on all coordinates are not among them: after garbage on all sensors their constraints pull the four-bar into its
-# other assembly, where it stays.
+# Filters on all coordinates are not among them: after garbage on all sensors their constraints pull the four-bar into
+# its other assembly, where it stays.
 @pytest.mark.parametrize("name", ["dekf", "error_ekf", "error_ekf_ej", "cekf", "ukf_tr", "srukf"])
 def test_survives_on_a_fourbar(name: str) -> None:
     check_recovers(on_a_fourbar(name))

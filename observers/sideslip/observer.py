@@ -32,7 +32,7 @@ from hodograph.observers.sideslip.sources import Sources
 from hodograph.observers.tables import COASTING, Core
 
 STEP_S, HORIZON_S = 0.01, 0.3
-MOST_SURPRISING = 20.0
+MOST_SURPRISING = 9.0
 """An average ν²/S that no car has: of readings that the gate refuses it is 25."""
 
 
