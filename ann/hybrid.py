@@ -47,6 +47,8 @@ def make_hybrid(filter: SideslipArrays, network: VsaNetwork, room: Room) -> Filt
 @inner
 def agree(a: HybridArrays, t_s: float) -> None:
     """What the filter says, valid where the network is, too."""
+    if not finite(a.network.after):
+        forget(a.network)
     tell(a.filter, t_s)
     a.filter.trust[0] *= a.network.answer[VALID]
 
@@ -77,7 +79,7 @@ def correct_hybrid(a: HybridArrays, first: int, values: Array, var: Array, tau: 
 @merged
 def renew_hybrid(a: HybridArrays, t_s: float, lost: int) -> bool:
     """The loop has changed the covariance. `lost`: both begin anew."""
-    if lost == 1:
+    if lost == 1 or lost == 3:
         forget(a.network)
     renew_state(a.filter, t_s, lost)
     return True

@@ -29,6 +29,7 @@ from hodograph.observers.sideslip.senses import (
     IMPOSSIBLE,
     NOTHING,
     Senses,
+    go_deaf,
     hear,
     heard_all,
     known,
@@ -246,9 +247,11 @@ def forget(a: NetworkArrays) -> None:
 
 @merged
 def renew_network(a: NetworkArrays, t_s: float, lost: int) -> bool:
-    """`lost`: nothing that was remembered is sure."""
-    if lost == 1:
+    """`lost`: nothing that was remembered is sure; 3: nor when it was heard."""
+    if lost > 0:
         forget(a)
+    if lost == 3:
+        go_deaf(a.senses)
     return True
 
 

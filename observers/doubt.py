@@ -53,7 +53,7 @@ LEAST_MORE, MOST_MORE = 4.0, 100.0
 SANE = 1e150
 MOST = 400.0
 """So many times the variance of the start P is widened to at most …"""
-KEPT = 1e4
+KEPT = 1e6
 """… and so many times at most is kept of what P was when a filter begins anew."""
 MOST_LEVELS = 6.0
 
@@ -158,7 +158,7 @@ def heard(core: Core, stream: int, k: int) -> None:
     r[RUN], r[LEVEL], r[HEARD], r[SINCE] = 0.0, 0.0, k, inf
     if core.book[FLOOR] == stream + 1:
         core.book[FLOOR] = 0.0
-    if core.book[COASTING] == 1.0:
+    if core.book[COASTING] > 0.0:
         core.book[COASTING] = 0.0
         core.book[DOUBT] = k + core.limits.settle
         core.book[BROKEN] = k

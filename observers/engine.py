@@ -27,6 +27,7 @@ from hodograph.observers.tables import (
     HEARD,
     REFUSALS,
     SINCE,
+    SPOKEN,
     STEP,
     Core,
     Events,
@@ -192,9 +193,10 @@ class Engine:
     def rebase(self, step: int) -> None:
         """Go on from another node (a clock was set), as it were after a gap: nothing from before is kept."""
         self.core.ring[:, STEP_PLACE] = np.inf
-        self.core.book[STEP] = step
-        self.core.book[DOUBT] = self.core.book[BROKEN] = step
-        self.core.book[COASTING] = 1.0
+        book = self.core.book
+        book[:] = 0.0
+        book[STEP] = book[DOUBT] = book[BROKEN] = book[SPOKEN] = step
+        book[COASTING], book[BEGUN] = SET_BACK, -np.inf
         self.core.refusals[:] = 0.0
         self.core.refusals[:, HEARD], self.core.refusals[:, SINCE] = -np.inf, np.inf
         self.open()
@@ -205,6 +207,7 @@ class Engine:
             self.core.ring[self.step % len(self.core.ring)] = self.core.memory
 
 
+SET_BACK = 2.0
 STEP_PLACE = STEP
 """The book is the first thing in the memory, so a ring's slot tells its node here."""
 
@@ -256,7 +259,7 @@ def assemble(
     begin = room.used
     made = make(room)
     memory = room.memory
-    slots = service.steps(service.horizon_s) + 2 if service.horizon_s > 0.0 else 0
+    slots = 0 if service.strict else service.steps(service.horizon_s) + 2
     core = Core(
         memory=memory,
         vital=memory[begin : begin + made.vital],

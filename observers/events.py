@@ -33,6 +33,8 @@ class StreamColumns:
 
 def events_of_columns(columns: Sequence[StreamColumns]) -> Events:
     """The readings in order of (time, stream); one that says nothing at all is left out, as the online shell does."""
+    if any(c.stream.joined for c in columns):
+        raise ValueError("joined streams go through an OnlineObserver, which forms their means")
     kept = [StreamColumns(c.stream, c.t_ns[some], c.values[some]) for c in columns for some in [_said(c.values)]]
     t_ns = np.concatenate([c.t_ns for c in kept]).astype(np.int64)
     stream = np.concatenate([np.full(len(c.t_ns), c.stream.index, dtype=np.uint32) for c in kept])

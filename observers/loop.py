@@ -6,7 +6,8 @@ off. A filter is three functions and a tuple of arrays:
     predict(f, t_s, h) → bool                          from the node at t to the next
     correct(f, row, values, var, tau, t_s) → verdict   by one reading; LOST when the state did not survive it
     renew(f, t_s, lost) → bool                         after the loop changed P; lost 1: begin anew from the position,
-                                                       2: what was learnt of slow things was wrong
+                                                       2: what was learnt of slow things was wrong,
+                                                       3: the clock was set back
 
 They may be compiled (numba merges them into the loop) or plain Python (`loop.py_func`). All that a filter knows lies in
 one block (`memory.Room`), so going back is a copy. What fails is undone, counted, and never ends the run.
@@ -42,6 +43,7 @@ from hodograph.observers.tables import (
     FAILED,
     LOST,
     NOTED,
+    SPOKEN,
     STEP,
     Core,
     Events,
@@ -86,7 +88,7 @@ def keep_prior(core: Core, out: Output, k: int) -> None:
 def loop(f: Any, predict: Any, correct: Any, renew: Any, core: Core, events: Events, out: Output, until: int) -> int:
     """Take the events in, each at its node, and go on to node `until`; returns how many were looked at.
 
-    A gap beyond the limit is not stepped through: the state stands still, invalid, until a reading is used.
+    After a silence beyond the limit the state stands still, invalid, until a reading is used.
     """
     grid, book, strict = core.grid, core.book, core.limits.strict == 1
     k, done, count = int(book[STEP]), 0, len(events.t_ns)
@@ -98,11 +100,12 @@ def loop(f: Any, predict: Any, correct: Any, renew: Any, core: Core, events: Eve
         if moved:
             if not strict:
                 copied(core.memory, core.before)
-                if target - k > core.limits.gap and book[COASTING] == 0.0:
-                    book[COASTING] = 1.0
+                if k - book[SPOKEN] >= core.limits.gap and book[COASTING] == 0.0:
                     mend = ANEW
-            if book[COASTING] == 1.0:
-                k = target
+            if mend == ANEW:
+                k += 1
+            elif book[COASTING] > 0.0:
+                k, book[BROKEN] = target, target
             else:
                 k += 1
                 if not predict(f, grid.t0_s + (k - 1) * grid.step_s, grid.step_s) or not (strict or sane(core)):
@@ -118,6 +121,7 @@ def loop(f: Any, predict: Any, correct: Any, renew: Any, core: Core, events: Eve
             if target == k and not strict and silenced(core, stream, k):
                 verdict = GATED
             elif target == k:
+                book[SPOKEN] = k
                 if not strict:
                     copied(core.memory, core.before)
                 first, end = events.start[done], events.start[done + 1]
@@ -144,7 +148,7 @@ def loop(f: Any, predict: Any, correct: Any, renew: Any, core: Core, events: Eve
                     copied(core.memory, core.before)
             events.verdict[done] = USED if verdict == NOTED else (INVALID if verdict == LOST else verdict)
             done += 1
-        stood = book[COASTING] == 1.0
+        stood, set_back = book[COASTING] > 0.0, moved and book[COASTING] == 2.0
         if mend == ANEW:
             begin_anew(core, k)
             book[COASTING] = 1.0 if moved or stood else 0.0
@@ -154,8 +158,10 @@ def loop(f: Any, predict: Any, correct: Any, renew: Any, core: Core, events: Eve
             widen(core, stream, k)
         elif mend == UNLEARN:
             unlearn(core, k)
-        changed = mend != 0 or (moved and stood)
-        if changed and not renew(f, grid.t0_s + k * grid.step_s, 1 if mend == ANEW else (2 if mend == UNLEARN else 0)):
+        if set_back:
+            book[COASTING] = 1.0
+        lost = 1 if mend == ANEW else (2 if mend == UNLEARN else (3 if set_back else 0))
+        if (mend != 0 or (moved and stood)) and not renew(f, grid.t0_s + k * grid.step_s, lost):
             from_start(core)
             book[STEP], book[COASTING], book[DOUBT], book[BROKEN] = k, 1.0, k + core.limits.settle, k
         if moved:

@@ -70,6 +70,7 @@ class OnlineObserver:
     _taken: int = field(default=0, init=False, repr=False)
     _ahead_ns: int | None = field(default=None, init=False, repr=False)
     _stale_ns: list[int] = field(default_factory=list, init=False, repr=False)
+    _set_back_ns: int | None = field(default=None, init=False, repr=False)
     _crowd: Counter[tuple[int, int]] = field(default_factory=Counter, init=False, repr=False)
 
     def __repr__(self) -> str:
@@ -115,17 +116,19 @@ class OnlineObserver:
 
         `variances` may hold, for each reading, those of its values in place of the sensor's own.
         """
-        given = list(readings)
-        verdicts, fresh = [], []
+        given, verdicts = list(readings), []
+        fresh: list[tuple[int, _Event]] = []
         for place, reading in enumerate(given):
             var = variances[place] if place < len(variances) else None
             verdict, event = self._screened(reading, var)
             verdicts.append(verdict)
             if event is not None:
                 fresh.append((place, event))
-        for place, said in zip((p for p, _ in fresh), self._take([e for _, e in fresh]), strict=True):
-            if said is not Verdict.USED or verdicts[place] is not Verdict.LATE:
-                verdicts[place] = said
+            if self._set_back_ns is not None:  # what came before belongs to the old time
+                self._settle(fresh, verdicts)
+                fresh = []
+                self._set_back(self._set_back_ns)
+        self._settle(fresh, verdicts)
         for reading, verdict in zip(given, verdicts, strict=True):
             stream = getattr(reading, "stream", None)
             name = stream if isinstance(stream, str) else repr(stream)
@@ -133,6 +136,12 @@ class OnlineObserver:
             if name in self.engine.streams:
                 self._verdicts[name] = verdict
         return verdicts
+
+    def _settle(self, fresh: Sequence[tuple[int, _Event]], verdicts: list[Verdict]) -> None:
+        """Through the filter; a reading that was late and is used is LATE."""
+        for (place, _), said in zip(fresh, self._take([e for _, e in fresh]), strict=True):
+            if said is not Verdict.USED or verdicts[place] is not Verdict.LATE:
+                verdicts[place] = said
 
     @property
     def estimate(self) -> Estimate:
@@ -187,7 +196,7 @@ class OnlineObserver:
             return Verdict.INVALID, None
         node = node_at(self.engine.core.grid, t_ns)
         if node < self._newest - self._horizon():
-            return self._too_old(t_ns)
+            return self._too_old(t_ns, reading)
         self._stale_ns.clear()
         self._crowd[node, stream.index] += 1
         if self._crowd[node, stream.index] > MOST_AT_NODE:
@@ -211,6 +220,7 @@ class OnlineObserver:
         grid = self.engine.core.grid
         newest_ns = grid.t0_ns + self._newest * grid.step_ns
         if t_ns <= newest_ns + AHEAD_NS:
+            self._ahead_ns = None
             return True
         before, self._ahead_ns = self._ahead_ns, t_ns
         agreed = before is not None and -AHEAD_NS <= t_ns - before < before - newest_ns
@@ -218,19 +228,27 @@ class OnlineObserver:
             self._ahead_ns = None
         return agreed
 
-    def _too_old(self, t_ns: int) -> tuple[Verdict, None]:
-        """Refused; when many in a row agree, the clock was set back and everything goes on from there."""
+    def _too_old(self, t_ns: int, reading: Reading) -> tuple[Verdict, None]:
+        """Refused; when many in a row agree, and arrived in the past, too, the clock was set back."""
+        grid = self.engine.core.grid
+        if not _is_time(reading.t_ns) or node_at(grid, int(reading.t_ns)) >= self._newest - self._horizon():
+            return Verdict.STALE, None  # it only took its time
         if self._stale_ns and not -AHEAD_NS < t_ns - self._stale_ns[-1] < AHEAD_NS:
             self._stale_ns.clear()
         self._stale_ns.append(t_ns)
         if len(self._stale_ns) >= AGREEING:
-            node = node_at(self.engine.core.grid, t_ns)
-            self.engine.rebase(node)
-            self._newest, self._out = node, self._out._replace(origin=node)
-            self._past.clear()
-            self._crowd.clear()
-            self._stale_ns.clear()
+            self._set_back_ns = t_ns
         return Verdict.STALE, None
+
+    def _set_back(self, t_ns: int) -> None:
+        """Everything goes on from an earlier time."""
+        node = node_at(self.engine.core.grid, t_ns) - 1  # so that the next reading moves the filter to its node
+        self.engine.rebase(node)
+        self._newest, self._out = node, self._out._replace(origin=node)
+        self._past.clear()
+        self._crowd.clear()
+        self._stale_ns.clear()
+        self._set_back_ns = self._ahead_ns = None
 
     # --- through the filter ------------------------------------------------------------------------------------------
 
@@ -241,7 +259,8 @@ class OnlineObserver:
         events = sorted(fresh, key=lambda e: e.key)
         grid = self.engine.core.grid
         first = node_at(grid, events[0].t_ns)
-        if (self._past and events[0].key < self._past[-1].key) or first < self.engine.step or self._joins(events[0]):
+        late = first < self.engine.step or bool(self._past and events[0].key < self._past[-1].key)
+        if late or any(map(self._joins, events)):
             self._open_again(first)
             events = sorted((*self._again(), *events), key=lambda e: e.key)
         self._past.extend(events)

@@ -191,6 +191,23 @@ def check_stamps(trial: Trial) -> None:
     assert observer.estimate.t_ns >= ahead[-2].t_ns, "readings that agree did not bring the clock on"
 
 
+def check_clock_set_back(trial: Trial) -> None:
+    """When all readings arrive a hundred seconds earlier than before, an observer goes on from there, well in time."""
+    observer, rest = _settled(trial)
+    back_ns = 100 * SECOND_NS
+    earlier = replace(trial, truth=lambda t_ns: trial.truth(t_ns + back_ns))
+    errors, e = [], observer.estimate
+    for reading in rest:
+        observer.correct(replace(reading, t_ns=reading.t_ns - back_ns))
+        e = observer.estimate
+        if reading.t_ns > rest[0].t_ns + round(SECOND_NS * trial.well_s):
+            assert e.t_ns < rest[0].t_ns, "the clock did not go back"
+            errors.append(off(earlier, e))
+    assert np.isfinite(e.P).all()
+    assert e.valid, "not valid in the end"
+    assert np.mean(np.array(errors) <= trial.band) >= 0.9, f"off by {max(errors):.1f} standard deviations"
+
+
 def check_far_prediction(trial: Trial) -> None:
     """An hour ahead is bounded work, and says that nobody knows; good readings then make the observer well again."""
     observer, rest = _settled(trial)
@@ -252,5 +269,11 @@ def check_shapes(trial: Trial) -> None:
     _same(observer, plain, "with an array that its owner used again")
 
 
-SURVIVAL: tuple[Callable[[Trial], None], ...] = (check_recovers, check_stamps, check_far_prediction, check_shapes)
+SURVIVAL: tuple[Callable[[Trial], None], ...] = (
+    check_recovers,
+    check_stamps,
+    check_clock_set_back,
+    check_far_prediction,
+    check_shapes,
+)
 """All checks that need nothing but a trial."""

@@ -14,13 +14,13 @@ from hodograph.numerics.compiling import njit
 LOST, NOTED = -1, -2
 """What `correct` may say beside a verdict: the state is lost; an input of the model was taken, which is no reading."""
 
-STEP, COASTING, DOUBT, BROKEN, FAILED, FLOOR, FLOOR_UNTIL, ACCUSER, ACCUSED, SUSPECT, SUSPECT_UNTIL, BEGUN, BOOK = (
-    range(13)
-)
-"""Entries of the book: node now; 1 while the state stands still; node from which the estimate is valid again; last node
-whose state did not follow from the one before by the model alone; 1 when a strict run has lost its state. Streams by
-their number plus one, 0 for none: who alone is listened to, and until when; for whom P was widened last, and when; who
-is not believed, and until when. And the node at which the filter was last begun anew."""
+STEP, COASTING, DOUBT, BROKEN, FAILED, SPOKEN, BEGUN = range(7)
+FLOOR, FLOOR_UNTIL, ACCUSER, ACCUSED, SUSPECT, SUSPECT_UNTIL, BOOK = range(7, 14)
+"""Entries of the book: node now; 1 while the state stands still, 2 when its clock was set back; node from which the
+estimate is valid again; last node whose state did not follow from the one before by the model alone; 1 when a strict
+run has lost its state; node of the last reading; node at which the filter was last begun anew. Streams by their number
+plus one, 0 for none: who alone is listened to, and until when; for whom P was widened last, and when; who is not
+believed, and until when."""
 
 RUN, FIRST, SINCE, LEVEL, FACTOR, MORE, HEARD, SURPRISE, ALARM, REFUSALS = range(10)
 """Columns of the refusals of a stream: how many in a row, since which node, and since which it was not used at all; how

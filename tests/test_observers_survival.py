@@ -129,7 +129,8 @@ def in_a_car(kind: str) -> Trial:
     model = read_model(MODELS / f"model-1-{kind}.{'json' if kind == 'ekf' else 'npz'}")
     well_s = 8.0 if kind == "memory" else 5.0  # its filters forget within seconds
     return Trial(
-        lambda: model_observer(model, sources), tuple(readings), truth, begin_s=4.0, band=4.0, inputs=INPUTS, well_s=well_s
+        lambda: model_observer(model, sources), tuple(readings), truth, begin_s=4.0, band=4.0, inputs=INPUTS,
+        well_s=well_s,
     )  # fmt: skip
 
 

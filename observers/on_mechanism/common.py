@@ -8,7 +8,7 @@ import numpy as np
 
 from hodograph.core.frames import Array
 from hodograph.multibody.model.tables import FRESH
-from hodograph.numerics.compiling import inner, merged
+from hodograph.numerics.compiling import inner
 from hodograph.numerics.dense import finite, tidy
 from hodograph.numerics.verdicts import INVALID
 from hodograph.observers.memory import Room
@@ -227,7 +227,7 @@ def take_input(plant: Plant, i: int, values: Array, tau: float) -> int:
     return NOTED
 
 
-@merged
+@inner
 def renew_node(c: Common, t_s: float, lost: int) -> bool:
     """The loop has changed P, or time has passed over the node. `lost`: from the position, at rest, disturbances zero.
 

@@ -31,7 +31,7 @@ from hodograph.multibody.motion.dynamics_kernels import (
     velocity_problem,
 )
 from hodograph.multibody.steps.augmented_kernels import augmented_step
-from hodograph.numerics.compiling import inner, merged
+from hodograph.numerics.compiling import inlined_inner, inner, merged
 from hodograph.numerics.dense import multiply
 from hodograph.observers.memory import Room
 from hodograph.sensors.kernels import Forms, add_gradient, affine
@@ -48,6 +48,8 @@ TYRES, SPRINGS, COORDINATE_SPRINGS, ROAD = 0, 1, 2, 3
 TOLERANCE = 1e-13
 SPARE, START_Q, START_QD, START_QDD = 0, 14, 15, 16
 """Rows of `Work.stage` that the trapezoidal rule uses: the last iterate, and the start of the step."""
+ROUNDING = 1e-11
+"""A fixed point that comes no nearer than this has arrived, whatever was asked for."""
 STRIDE, MOST_STRIDES = 0.5, 200.0
 """A correction beyond this (rad or m) is gone in strides, lest a linkage snaps into its other assembly."""
 HELD_S = 0.1
@@ -349,6 +351,7 @@ def trapezoidal(plant: Plant, node: Node, t_s: float, h: float, change: Array) -
         node.qd[i] += h * (qdd[i] + 0.5 * change[i])
         node.q[i] += 0.5 * h * (qd[i] + node.qd[i])
         before[i] = q[i]
+    last = 1e300
     for iteration in range(int(plant.explicit[1])):
         if not rest(plant, node, t_s + h):
             return False
@@ -357,8 +360,10 @@ def trapezoidal(plant: Plant, node: Node, t_s: float, h: float, change: Array) -
         for i in range(n):
             moved += (node.q[i] - before[i]) ** 2
             before[i] = node.q[i]
-        if iteration > 0 and moved**0.5 <= plant.explicit[0]:
+        moved = moved**0.5
+        if iteration > 0 and (moved <= plant.explicit[0] or (moved <= ROUNDING and moved >= 0.25 * last)):
             return True
+        last = moved
         if not moved < 1e100:
             return False
         for i in range(n):
@@ -405,7 +410,7 @@ def step(plant: Plant, integrator: int, node: Node, t_s: float, h: float, change
     return ok
 
 
-@inner
+@inlined_inner
 def mean_decay(x: float) -> float:
     """(1 − e⁻ˣ)/x, the mean of a decay over a step."""
     return (1.0 - exp(-x)) / x if x > 1e-3 else 1.0 - x / 2.0 + x * x / 6.0 - x * x * x / 24.0
@@ -441,15 +446,37 @@ def answer(plant: Plant, force: Array, out: Array) -> None:
 
 
 @inner
+def linearise_entries(plant: Plant, node: Node, t_s: float, linear: Linear) -> None:
+    """by_theta of the disturbances that are entries of tables."""
+    for k in range(len(node.theta)):
+        if plant.unknowns.kind[k] == ENTRY:
+            entry_effect(plant, node, k, t_s, linear)
+
+
+@inner
+def linearise_forces(plant: Plant, node: Node, linear: Linear) -> None:
+    """by_theta of the disturbances that are forces, and what turning their axes adds to by_z."""
+    f, n = len(linear.null), len(node.q)
+    for k in range(len(node.theta)):
+        if plant.unknowns.kind[k] <= BODY_FORCE:
+            answer(plant, plant.unknowns.columns[k], linear.by_theta[k])
+        if plant.unknowns.kind[k] == BODY_FORCE:
+            for j in range(f):
+                turned(plant, k, node.q, linear.null[j], node.theta[k], linear.spare_force)
+                answer(plant, linear.spare_force, linear.spare_change)
+                for i in range(n):
+                    linear.by_z[j, i] += linear.spare_change[i]
+
+
+@inner
 def linearise(plant: Plant, node: Node, t_s: float, linear: Linear) -> None:
     """All derivatives at the node, accelerations included, and A of d[z, zd, θ]/dt."""
     tables, work = plant.tables, plant.work
     n, f, d = len(node.q), len(work.independent), len(node.theta)
     load_disturbances(plant, node)
     choose_branches(tables.rows, node.q, work.branch)
-    for k in range(d):
-        if plant.unknowns.kind[k] == ENTRY:
-            entry_effect(plant, node, k, t_s, linear)
+    if d > 0:
+        linearise_entries(plant, node, t_s, linear)
     for i in range(n):
         linear.spare_qdd[i] = node.qdd[i]
     for i in range(len(node.multiplier)):
@@ -461,15 +488,8 @@ def linearise(plant: Plant, node: Node, t_s: float, linear: Linear) -> None:
     for k in range(f):
         for i in range(n):
             linear.null[k, i] = work.null[k, i]
-    for k in range(d):
-        if plant.unknowns.kind[k] <= BODY_FORCE:
-            answer(plant, plant.unknowns.columns[k], linear.by_theta[k])
-        if plant.unknowns.kind[k] == BODY_FORCE:
-            for j in range(f):
-                turned(plant, k, node.q, linear.null[j], node.theta[k], linear.spare_force)
-                answer(plant, linear.spare_force, linear.spare_change)
-                for i in range(n):
-                    linear.by_z[j, i] += linear.spare_change[i]
+    if d > 0:
+        linearise_forces(plant, node, linear)
     A, z = linear.A, work.independent
     for i in range(len(A)):
         for j in range(len(A)):
@@ -565,7 +585,7 @@ def reduced_mass(plant: Plant, linear: Linear) -> None:
             linear.mass[k, j] = s
 
 
-@inner
+@inlined_inner
 def carry_inputs(plant: Plant, h: float) -> None:
     """The inputs at the end of a step: with their rate and acceleration while those are fresh, then held."""
     inputs, age_s = plant.work.inputs, plant.input_age_s
@@ -577,14 +597,16 @@ def carry_inputs(plant: Plant, h: float) -> None:
         age_s[i] += h
 
 
-@inner
+@inlined_inner
 def arrive(plant: Plant, node: Node, t_s: float, h: float) -> None:
     """A step of h has ended at t: the wheels move on, and x is what the node says."""
-    commit(plant.tables, plant.work, t_s, h, node.q, node.qd)
+    if len(plant.work.wheels) > 0:
+        commit(plant.tables, plant.work, t_s, h, node.q, node.qd)
+    plant.work.clock[0] = t_s
     write_state(plant, node, node.x)
 
 
-@inner
+@inlined_inner
 def write_state(plant: Plant, node: Node, x: Array) -> None:
     """x = [z, zd, θ] of the node."""
     z, f = plant.work.independent, len(plant.work.independent)

@@ -95,7 +95,13 @@ class SideslipDrive:
         """The readings for the loop."""
         table = self.sources.table()
         heard = self.heard or (("raster", Heard(self.t_ns, self.inputs)),)
-        return events_of_columns([StreamColumns(table[name], h.t_ns, h.values) for name, h in heard if name in table])
+        return events_of_columns(
+            [
+                StreamColumns(table[name], h.t_ns - round(1e9 * table[name].latency_s), h.values)
+                for name, h in heard
+                if name in table
+            ]
+        )
 
     def between(self, t_min_s: float | None, t_max_s: float | None) -> SideslipDrive:
         """The rows with t_min_s <= t < t_max_s, in the data's own time (dates: seconds after its start)."""

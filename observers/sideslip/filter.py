@@ -39,6 +39,7 @@ from hodograph.observers.sideslip.senses import (
     NOTHING,
     Senses,
     complete,
+    go_deaf,
     hear,
     known,
     make_senses,
@@ -352,12 +353,14 @@ def correct_sideslip(a: SideslipArrays, first: int, values: Array, var: Array, t
 
 @inner
 def renew_state(a: SideslipArrays, t_s: float, lost: int) -> None:
-    """The loop has changed the covariance. `lost`: wait for a complete sample."""
+    """The loop has changed the covariance. `lost`: wait for a complete sample; 3: of the new time."""
     for i in range(STATES):
         for j in range(STATES):
-            a.P[i, j] = a.told_P[i, j]
+            a.P[i, j] = a.P_before[i, j] = a.told_P[i, j]
     if lost > 0:
         a.book[BEGUN] = 0.0
+    if lost == 3:
+        go_deaf(a.senses)
     tell(a, t_s)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hodograph.core import Array, StateLayout, Verdict
+from hodograph.core import Array, DataError, StateLayout, Verdict
 from hodograph.observers.counts import LOG_LIKELIHOOD, NIS_ROWS
 from hodograph.observers.engine import Engine, Service, Stream, assemble
 from hodograph.observers.events import Nodes, nodes_of, run_events
@@ -32,7 +32,9 @@ from hodograph.observers.sideslip.sources import Sources
 from hodograph.observers.tables import COASTING, Core
 
 STEP_S, HORIZON_S = 0.01, 0.3
-MOST_SURPRISING = 9.0
+MOST_NODES = 20_000_000
+"""Two days; a drive that seems longer has a wrong stamp in it."""
+MOST_SURPRISING = 6.0
 """An average ν²/S that no car has: of readings that the gate refuses it is 25."""
 
 
@@ -141,6 +143,8 @@ def run_drive(engine: Engine, drive: SideslipDrive) -> SideslipRun:
     """A fresh engine over a whole drive: the batch form is the loop, called for many nodes at once."""
     events = drive.events()
     node = nodes_of(engine.core.grid, drive.t_ns)
+    if node[-1] - node[0] > MOST_NODES:
+        raise DataError(f"{drive.name}: {(drive.t_ns[-1] - drive.t_ns[0]) / 3.6e12:.0f} hours from first to last stamp")
     nodes: Nodes = run_events(engine, events, int(node[-1]))
     rows = np.maximum(node, 0)
     said, counts = np.unique(events.verdict, return_counts=True)

@@ -140,6 +140,14 @@ def without_spike(s: Senses, steer_rad: float, t_s: float) -> float:
 
 
 @inner
+def go_deaf(s: Senses) -> None:
+    """Nothing was ever heard: the clock was set back, so times of before say nothing."""
+    for c in range(ROWS):
+        s.heard_s[c] = -inf
+    s.turn[0] = s.spikes[0] = 0.0
+
+
+@inner
 def heard_all(s: Senses, t_s: float) -> bool:
     """Whether all inputs were heard lately."""
     good = True
