@@ -14,7 +14,7 @@ DOCS = ROOT / "docs"
 BUILT = {"build", "dist", "site", "demo_out"}
 LEFT_OUT = {"equations.md", "references.md", Path(__file__).name}
 INNER_NUMBER = "seed" + " 00"
-"""How a workplace once counted its documents; nobody else knows them by that."""
+"""How the documents were once counted; nobody knows them by that."""
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ from hodograph.observers.protocol import Observer
 from hodograph.observers.sideslip.observer import sideslip_observer
 from hodograph.observers.sideslip.parameters import FilterPart, SideslipParameters
 from hodograph.observers.sideslip.sources import Sources
-from hodograph.observers.survival import SURVIVAL, Trial, check_recovers, check_repeats
+from hodograph.observers.survival import SECOND_NS, SURVIVAL, Trial, check_recovers, check_repeats
 from hodograph.sensors import Encoder, Gyroscope, Quality, RateEncoder, mount
 
 NAMES = sorted(RECIPES)
@@ -138,6 +138,37 @@ def in_a_car(kind: str) -> Trial:
 @pytest.mark.parametrize("check", SURVIVAL)
 def test_survives_in_a_car(kind: str, check: Callable[[Trial], None]) -> None:
     check(in_a_car(kind))
+
+
+@pytest.mark.parametrize("kind", ["filter", "static", "memory", "hybrid"])
+def test_late_in_a_car_is_as_in_time(kind: str) -> None:
+    trial = in_a_car(kind)
+    in_time, late = trial.make(), trial.make()
+    readings = trial.readings[:900]
+    for reading in readings:
+        in_time.correct(reading)
+    held = readings[-9]
+    for reading in (*readings[:-9], *readings[-8:]):
+        late.correct(reading)
+    assert late.correct(held) in (Verdict.LATE, Verdict.USED)
+    assert np.array_equal(late.estimate.x, in_time.estimate.x)
+    assert np.array_equal(late.estimate.P, in_time.estimate.P)
+
+
+@pytest.mark.parametrize("name", ["error_ekf", "ukf_tr"])
+def test_a_gap_is_the_same_however_one_asks(name: str) -> None:
+    trial = on_a_rail(name)
+    at_once, often = trial.make(), trial.make()
+    for reading in trial.readings[:200]:
+        at_once.correct(reading)
+        often.correct(reading)
+    begin_ns = trial.readings[199].t_ns
+    for k in range(1, 80):
+        often.predict_to(begin_ns + k * SECOND_NS // 2)
+    at_once.predict_to(begin_ns + 79 * SECOND_NS // 2)
+    assert np.array_equal(often.estimate.x, at_once.estimate.x)
+    assert np.array_equal(often.estimate.P, at_once.estimate.P)
+    assert often.estimate.valid == at_once.estimate.valid
 
 
 def pickled(one: Observer) -> int:
