@@ -39,7 +39,7 @@ import matplotlib.pyplot as plt
 HERE = Path(__file__).parent
 LINKS = (5, 10, 20, 50, 100, 200)
 TARGETS = {
-    "fourbar": "<= 1.0", "fivebar": "<= 2", "multilink": "<= 60", 
+    "fourbar": "<= 1.0", "fivebar": "<= 2", "multilink": "<= 60",
     "multilink_implicit_dependent": "<= 60 (published: 770)",
     "multilink_implicit_independent": "<= 60 (published: 540)",
 }  # fmt: skip
