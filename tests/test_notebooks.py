@@ -104,7 +104,7 @@ def mechanism_objects() -> list[Any]:
     for reading in simulate_case(case, 30, 1)[1]:
         online.correct(reading)
     column = StreamColumns(batch.streams["rate"], np.arange(9) * STEP_NS, np.zeros((9, 1)))
-    nodes = run_events(engine(case.problem, "dekf"), events_of_columns([column]), 9)
+    nodes = run_events(engine(case.problem, "dekf_ej"), events_of_columns([column]), 9)
     return [
         truth, result, result.figures(EVIL), case, online, online.estimate, batch, run, smooth(run), nodes, column,
         RECIPES, whiteness(np.random.default_rng(0).standard_normal(500), np.ones(500), 100.0),
