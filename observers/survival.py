@@ -7,8 +7,9 @@ and meanwhile the band holds or the estimate says that it is not valid.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from hodograph.core.estimate import Estimate
 from hodograph.core.frames import Array
 from hodograph.core.reading import Reading, Verdict
+from hodograph.observers.online import OnlineObserver
 from hodograph.observers.protocol import Observer
 
 SECOND_NS = 1_000_000_000
@@ -103,15 +105,15 @@ class Outcome:
 
 
 def run_spoilt(trial: Trial, garbage: Garbage, streams: Sequence[str]) -> Outcome:
-    """Run an observer over spoilt readings and look at it after every one of them."""
+    """Run an observer over spoilt readings and look at it ten times a second."""
     readings, end_ns = spoilt(trial, garbage, streams)
     begin_ns = trial.readings[0].t_ns + round(SECOND_NS * trial.begin_s)
     observer, before_ns = trial.make(), readings[0].t_ns
     times, errors, lies_s, valid = [], [], 0.0, False
-    for k, reading in enumerate(readings):
-        observer.correct(reading)
-        together = k + 1 < len(readings) and readings[k + 1].t_ns == reading.t_ns
-        if together or reading.t_ns < begin_ns:
+    for some in _tenths(readings):
+        take(observer, some)
+        reading = some[-1]
+        if reading.t_ns < begin_ns:
             continue
         e = observer.estimate
         assert np.isfinite(e.x).all(), f"{garbage.name} on {', '.join(streams)}: the estimate is not finite"
@@ -125,26 +127,47 @@ def run_spoilt(trial: Trial, garbage: Garbage, streams: Sequence[str]) -> Outcom
     return Outcome(_well_from(np.array(times), np.array(errors), trial.band), lies_s, valid)
 
 
+def take(observer: Observer, readings: Sequence[Reading]) -> None:
+    """All of them, at once where the observer takes batches."""
+    if isinstance(observer, OnlineObserver):
+        observer.feed(readings)
+    else:
+        for reading in readings:
+            observer.correct(reading)
+
+
+def _tenths(readings: Sequence[Reading]) -> Iterator[list[Reading]]:
+    """Readings by tenths of a second."""
+    for _, some in groupby(readings, key=lambda r: r.t_ns // (SECOND_NS // 10)):
+        yield list(some)
+
+
 def _well_from(t_s: Array, error: Array, band: float) -> float:
     """The first time from which on 95 % of the errors lie in the band, and all within twice that."""
-    for k in range(0, len(t_s), 5):
+    for k in range(len(t_s)):
         rest = error[k:]
         if np.mean(rest <= band) >= 0.95 and rest.max() <= 2.0 * band:
             return float(t_s[k])
     return np.inf
 
 
-def check_recovers(trial: Trial, garbage: Sequence[Garbage] = GARBAGE) -> None:
-    """After any garbage, on one stream or on all, an observer is well again, and did not lie about it meanwhile."""
+def check_recovers(trial: Trial, *, together: bool = True) -> None:
+    """After any garbage, on one stream or on all, an observer is well again, and did not lie about it meanwhile.
+
+    Without `together`, garbage on all streams at once need not be over in time, only not lied about: where a mechanism
+    has more than one way to explain a reading, finding the right one again may take a while.
+    """
     found = []
-    for one in garbage:
+    for one in GARBAGE:
         for streams in dict.fromkeys([*((s,) for s in trial.streams), trial.streams]):
             outcome = run_spoilt(trial, one, streams)
             told = f"{one.name} on {', '.join(streams)}: "
-            if outcome.well_s > trial.well_s:
-                found.append(f"{told}well after {outcome.well_s:.1f} s, want {trial.well_s}")
             if outcome.lies_s > LIES_S and not set(streams) <= trial.inputs:
                 found.append(f"{told}{outcome.lies_s:.2f} s valid but beyond {LIE} standard deviations")
+            if streams == trial.streams and one.seconds > 0.0 and not together:
+                continue
+            if outcome.well_s > trial.well_s:
+                found.append(f"{told}well after {outcome.well_s:.1f} s, want {trial.well_s}")
             if not outcome.valid_at_end:
                 found.append(f"{told}not valid in the end")
     assert not found, "\n".join(found)
@@ -154,9 +177,7 @@ def _settled(trial: Trial) -> tuple[Observer, list[Reading]]:
     """An observer that has settled, and the good readings that come next."""
     begin_ns = trial.readings[0].t_ns + round(SECOND_NS * trial.begin_s)
     observer = trial.make()
-    for reading in trial.readings:
-        if reading.t_ns < begin_ns:
-            observer.correct(reading)
+    take(observer, [reading for reading in trial.readings if reading.t_ns < begin_ns])
     return observer, [r for r in trial.readings if r.t_ns >= begin_ns]
 
 
