@@ -121,10 +121,6 @@ FIGURES = (
         goal=r"cached start <= (\S+) s",
     ),
     Figure(
-        "compiling the whole project, CPU time", "edits", r"^everything, nothing on disk +\S+ s wall +(\S+) s CPU", "s",
-        goal=r"as long as before, <= (\S+) s CPU",
-    ),
-    Figure(
         "compiling after a line in the extended filters", "edits", r"^a line in the extended filters +(\S+) s wall", "s"
     ),
     Figure("compiling after a line in the tyre", "edits", r"^a line in the tyre +(\S+) s wall", "s"),
