@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
+from display_samples import reached
 
 from hodograph.bench.car_speed import SigmaTimes, StepTimes
 from hodograph.multibody import LaneStepper, Stepper, build, sensitivity, shipped_mechanism, shipped_mechanisms
@@ -22,23 +21,6 @@ from hodograph.sensors import Encoder, Quality, mount
 from hodograph.sensors.kernels import SensorTable
 
 LONGEST = 200
-
-
-def reached(value: object, seen: dict[int, object]) -> None:
-    """All objects of ours that `value` is made of."""
-    if id(value) in seen or isinstance(value, str | np.ndarray):
-        return
-    parts: list[object] = []
-    if is_dataclass(value):
-        parts = [getattr(value, field.name) for field in fields(value)]
-    elif isinstance(value, tuple | list):
-        parts = list(value)
-    elif isinstance(value, Mapping):
-        parts = list(value.values())
-    if type(value).__module__.startswith("hodograph."):
-        seen[id(value)] = value
-    for part in parts:
-        reached(part, seen)
 
 
 @cache

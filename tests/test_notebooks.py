@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from display_samples import reached
 
 from hodograph.acquisition.geodesy import EnuFrame, Geodetic
 from hodograph.acquisition.importers.mapping import MappingFile
@@ -53,23 +53,6 @@ LONGEST = 300
 EVIL = "<script>alert(1)<b>"
 NOT_PRINTED = {"Filter"}
 """Stands in the key of every filter's machine code, and is reached by nobody who prints."""
-
-
-def reached(value: object, seen: dict[int, object]) -> None:
-    """All objects of ours that `value` is made of, but for the tables of kernels."""
-    if id(value) in seen or isinstance(value, str | np.ndarray) or hasattr(value, "_fields"):
-        return
-    parts: list[object] = []
-    if is_dataclass(value) and not isinstance(value, type):
-        parts = [getattr(value, field.name) for field in fields(value)]
-    elif isinstance(value, tuple | list):
-        parts = list(value)
-    elif isinstance(value, Mapping):
-        parts = list(value.values())
-    if type(value).__module__.startswith("hodograph."):
-        seen[id(value)] = value
-    for part in parts:
-        reached(part, seen)
 
 
 @cache
@@ -181,7 +164,7 @@ def test_whatever_a_person_prints_is_one_short_line(room: str, tmp_path: Path) -
     make: Any = ROOTS[room]
     seen: dict[int, object] = {}
     kept = make(tmp_path) if room == "log" else make()
-    reached(kept, seen)
+    reached(kept, seen, tables=False)
     found = {type(v).__name__: repr(v) for v in seen.values() if type(v).__name__ not in NOT_PRINTED}
     long = {name: text for name, text in found.items() if len(text) > LONGEST or "\n" in text or "array([" in text}
     assert long == {}
