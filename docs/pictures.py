@@ -166,7 +166,7 @@ def step() -> Sheet:
         (16, "the shell, plain Python", "online.py, engine.py"),
         (49, "the loop, one compiled call", "loop.py, doubt.py"),
         (79, "the filter", "on_mechanism/ekf.py"),
-        (108, "the plant", "on_mechanism/plant.py, common.py"),
+        (108, "the plant", "on_mechanism/plant.py, linearised.py"),
         (143, "kernels", "multibody, sensors, numerics"),
     ):
         s.say(x, 94, title, size=HEAD, weight="bold")

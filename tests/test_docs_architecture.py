@@ -37,7 +37,7 @@ def test_every_file_that_it_names_is_there() -> None:
 
 def test_the_reading_list_is_about_as_long_as_it_says() -> None:
     rows = re.findall(r"^\| `(.+?)` \| (\d+) \|", PAGE, re.M) + re.findall(r"`(observers/\w+\.py)` \((\d+)\)", PAGE)
-    assert len(rows) == 12
+    assert len(rows) == 13
     for name, lines in rows:
         assert len((ROOT / name).read_text(encoding="utf-8").splitlines()) == pytest.approx(int(lines), rel=0.25), name
     files, total = len(rows) - 2, sum(int(lines) for _, lines in rows[:-2])

@@ -31,13 +31,13 @@ from hodograph.observers.on_mechanism.common import (
     vital_of,
 )
 from hodograph.observers.on_mechanism.ekf import apply_full
+from hodograph.observers.on_mechanism.linearised import linearise
 from hodograph.observers.on_mechanism.plant import (
     Plant,
     arrive,
     begin_step,
     carry_inputs,
     end_step,
-    linearise,
     trapezoidal,
     write_state,
 )

@@ -22,17 +22,8 @@ from hodograph.observers.loop import loop
 from hodograph.observers.memory import Room
 from hodograph.observers.on_mechanism.cekf import Riccati, divide, make_riccati
 from hodograph.observers.on_mechanism.common import Common, Rows, chain_rows, make_common, renew_node, vital_of
-from hodograph.observers.on_mechanism.plant import (
-    Linear,
-    Node,
-    Plant,
-    carry_inputs,
-    linearise_kinematics,
-    own,
-    reduced_mass,
-    settle,
-    write_state,
-)
+from hodograph.observers.on_mechanism.linearised import Linear, linearise_kinematics, reduced_mass
+from hodograph.observers.on_mechanism.plant import Node, Plant, carry_inputs, own, settle, write_state
 from hodograph.observers.tables import LOST, Core, Events, Output
 from hodograph.sensors.kernels import SensorTable, difference, measure
 

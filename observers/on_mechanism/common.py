@@ -12,17 +12,14 @@ from hodograph.numerics.compiling import inner
 from hodograph.numerics.dense import finite, tidy
 from hodograph.numerics.verdicts import INVALID
 from hodograph.observers.memory import Room
+from hodograph.observers.on_mechanism.linearised import Linear, linearise, linearise_kinematics, make_linear
 from hodograph.observers.on_mechanism.plant import (
     BIAS,
     LATENCY,
     SCALE,
-    Linear,
     Node,
     Plant,
     Unknowns,
-    linearise,
-    linearise_kinematics,
-    make_linear,
     make_node,
     make_plant,
     settle,

@@ -23,7 +23,8 @@ from hodograph.numerics.compiling import inner, merged
 from hodograph.numerics.dense import innovation_var, joseph_row
 from hodograph.observers.memory import Room
 from hodograph.observers.on_mechanism.common import Rows
-from hodograph.observers.on_mechanism.plant import Linear, Node, Plant, linearise, linearise_kinematics
+from hodograph.observers.on_mechanism.linearised import Linear, linearise, linearise_kinematics
+from hodograph.observers.on_mechanism.plant import Node, Plant
 
 if TYPE_CHECKING:
     from hodograph.observers.on_mechanism.problem import Problem

@@ -53,16 +53,8 @@ from hodograph.observers.on_mechanism.constrained import (
     widen,
 )
 from hodograph.observers.on_mechanism.ekf import update_rows
-from hodograph.observers.on_mechanism.plant import (
-    Linear,
-    Node,
-    Plant,
-    arrive,
-    carry_inputs,
-    load_disturbances,
-    process_noise,
-    write_state,
-)
+from hodograph.observers.on_mechanism.linearised import Linear, process_noise
+from hodograph.observers.on_mechanism.plant import Node, Plant, arrive, carry_inputs, load_disturbances, write_state
 from hodograph.observers.tables import LOST, STEP, Core, Events, Output
 from hodograph.sensors.kernels import ACCELERATION, difference, measure_jacobians
 

@@ -44,21 +44,23 @@ from hodograph.observers.on_mechanism.common import (
     variance,
     vital_of,
 )
-from hodograph.observers.on_mechanism.plant import (
+from hodograph.observers.on_mechanism.linearised import (
     CONSTANT,
     EXACT,
+    linearise,
+    process_noise,
+    process_noise_exact,
+    reduced_mass,
+    transition,
+)
+from hodograph.observers.on_mechanism.plant import (
     STRIDE,
     Node,
     accelerate,
     arrive,
     carry_inputs,
-    linearise,
-    process_noise,
-    process_noise_exact,
-    reduced_mass,
     settle,
     step,
-    transition,
     travel,
     write_state,
 )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 
+from hodograph.observers.on_mechanism import linearised
 from hodograph.observers.on_mechanism import plant as kernels
 from hodograph.observers.on_mechanism.uncertainty import GRAVITY_ERROR, Disturbance, Kind
 from hodograph.observers.on_mechanism.unscented import Weights
@@ -22,9 +23,9 @@ class Steps(IntEnum):
 class TransitionMatrix(IntEnum):
     """Which F propagates the covariance."""
 
-    CONSTANT = kernels.CONSTANT  # [I, hI; 0, I] (Sanjurjo 2016, 3.81)
-    FIRST_ORDER = kernels.FIRST_ORDER  # exact acceleration derivatives, first order in h
-    EXACT = kernels.EXACT  # the same, e^(A h)
+    CONSTANT = linearised.CONSTANT  # [I, hI; 0, I] (Sanjurjo 2016, 3.81)
+    FIRST_ORDER = linearised.FIRST_ORDER  # exact acceleration derivatives, first order in h
+    EXACT = linearised.EXACT  # the same, e^(A h)
 
 
 @dataclass(frozen=True, slots=True)

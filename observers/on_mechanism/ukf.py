@@ -26,6 +26,7 @@ from hodograph.observers.on_mechanism.common import (
     variance,
     vital_of,
 )
+from hodograph.observers.on_mechanism.linearised import linearise, process_noise, process_noise_exact
 from hodograph.observers.on_mechanism.plant import (
     INDEX3,
     TRAPEZOIDAL,
@@ -34,11 +35,8 @@ from hodograph.observers.on_mechanism.plant import (
     accelerate,
     arrive,
     carry_inputs,
-    linearise,
     load_disturbances,
     own,
-    process_noise,
-    process_noise_exact,
     rest,
     step,
     travel,
